@@ -116,7 +116,7 @@ class Invocation:
             self._warn(group)
         finally:
             group.close()
-            told = [each.told for each in group.rejoined]
+            told = [each.message for each in group.rejoined]
             told += [each.told for each in group.put_forward]
             told += [each.told for each in group.left_outside]
             for text in told:

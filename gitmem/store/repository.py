@@ -127,7 +127,7 @@ class Repository:
     def __init__(self, gitdir: Path, *, heals: bool = True) -> None:
         self.gitdir = gitdir
         if heals and not _has_head(gitdir):
-            from gitmem.store.heads import heal_head  # only after a power cut
+            from gitmem.store.fsck.git_directory import heal_head  # only after a power cut
 
             heal_head(gitdir)
         self.objects = Objects(gitdir)
@@ -154,7 +154,7 @@ class Repository:
 
         git serves the packed value without a word, which is an old one if the file is lost.
         """
-        from gitmem.store.lost_commits.departures import without_file
+        from gitmem.store.lost_commits.reflog import without_file
         from gitmem.store.refs.files import packed_refs
 
         refs, bad = packed_refs(self.gitdir)

@@ -419,7 +419,7 @@ def codes_in_source() -> Iterator[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
-            at = {"error": 0, "warning": 0, "info": 0, "Finding": 0, "PackFault": 1}.get(
+            at = {"error": 0, "warning": 0, "info": 0, "CheckFinding": 0, "PackFault": 1}.get(
                 node.func.id
             )
             if at is None or len(node.args) <= at:

@@ -22,7 +22,7 @@ from gitmem.memory.group import Group, Store
 from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.upkeep.snapshot import snapshot
 from gitmem.memory.write.write import Edit
-from gitmem.store.fsck.point_ref import point
+from gitmem.store.fsck.lost_refs import point
 from gitmem.store.index.staging import Staging
 from gitmem.store.lock import Lock, decode, lock_path
 from gitmem.store.refs.move import delete_ref

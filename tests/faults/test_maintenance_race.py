@@ -15,7 +15,7 @@ from gitmem.memory.write.write import Edit, write
 from gitmem.store.fsck import check as fsck
 from gitmem.store.fsck import packs as packfaults
 from gitmem.store.fsck.check import inspect
-from gitmem.store.fsck.scrub import scrub
+from gitmem.store.fsck.reachable import scrub
 from tests.support.damage import check_now, object_file
 from tests.support.faults import Scene, assert_sound, commits_of, line, new_scene, tokens_in_history
 from tests.support.git import GitFailed, git

@@ -697,7 +697,7 @@ def test_a_damaged_batch_is_found_named_and_hides_no_other(scene: Scene, how: st
         found = check(group)
         (problem,) = (each for each in found.findings if each.stands)
         assert problem.severity == "error"
-        assert problem.message.startswith(f"{path} of what was said cannot be read: object ")
+        assert problem.message.startswith(f"{path} of the transcripts cannot be read: object ")
         assert problem.path == path
 
     codes = repaired(scene)
@@ -724,7 +724,7 @@ def test_a_damaged_folder_of_what_was_said_does_not_stop_what_is_said_the_next_d
     with pytest.raises(Damaged):
         say(scene, FEBRUARY + timedelta(minutes=6), STAYS, "in the same hour")
     with closing(at(scene, MARCH)) as group:
-        assert any(f"{tree} of what was said cannot" in x.message for x in check(group).findings)
+        assert any(f"{tree} of the transcripts cannot" in x.message for x in check(group).findings)
 
     assert say(scene, FEBRUARY + timedelta(days=1), STAYS, "new.2").first == 12
     with closing(at(scene, MARCH)) as group:

@@ -682,7 +682,7 @@ def test_the_page_names_every_finding() -> None:
     sources = "".join(
         each.read_text() for each in (ROOT / "gitmem/integrations/doctor").rglob("*.py")
     )
-    codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', sources))
+    codes = set(re.findall(r'CheckFinding\(\s*"([a-z-]+)"', sources))
     codes |= {*CONVERTED, HOST_MEMORY}
     page = (ROOT / "docs" / "hosts.md").read_text("utf-8")
     table = page.partition("## What the doctor looks for")[2].partition("\n## ")[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GroupNotFound, GroupRefused
-from gitmem.memory.admin.check import Checked, Finding, check, check_group
+from gitmem.memory.admin.check import Checked, CheckFinding, check, check_group
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Store
 from gitmem.memory.write.write import Edit
@@ -47,7 +47,7 @@ def everything_in(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {str(path): (path.stat().st_mode, path.read_bytes()) for path in files}
 
 
-def only(checked: Checked) -> Finding:
+def only(checked: Checked) -> CheckFinding:
     (finding,) = checked.findings
     return finding
 

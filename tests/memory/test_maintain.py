@@ -24,10 +24,10 @@ from gitmem.memory.upkeep.jobs import last_jobs
 from gitmem.memory.upkeep.maintain import Maintained, PackLimits, maintain, maintain_all
 from gitmem.memory.upkeep.rotate import rotate
 from gitmem.memory.upkeep.snapshot import snapshots
-from gitmem.store.fsck import scrub
-from gitmem.store.fsck.check import VERIFIED
+from gitmem.store.fsck import reachable as scrub
 from gitmem.store.lock import Lock, Record, lock_path
 from gitmem.store.objects.database import blob_id
+from gitmem.store.refs.files import VERIFIED
 from gitmem.store.worktree.fingerprint import SETTLED, fingerprint
 from tests.support.clocks import Clock
 from tests.support.days import CURRENT, header, with_log

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.store.fsck.mend_packs import Unindexed, readable, rebuild_index, write_pack
+from gitmem.store.fsck.packs import Unindexed, readable, rebuild_index, write_pack
 from gitmem.store.objects.database import Objects, object_id
 from gitmem.store.objects.pack_entries import PackDamaged
 from gitmem.store.objects.packs import Pack, Packs

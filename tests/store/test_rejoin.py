@@ -24,7 +24,7 @@ from gitmem.memory.recover.restore import restore
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.write import Edit, write
-from gitmem.store.fsck.findings import Finding
+from gitmem.store.fsck.findings import CheckFinding
 from gitmem.store.fsck.reflogs import REWOUND
 from gitmem.store.lock import last_published, lock_path
 from gitmem.store.lost_commits.kept import kept_refs, newest_copy
@@ -369,7 +369,7 @@ def test_what_can_be_read_of_a_damaged_line_is_put_back(
     standing = {path: data for path, data in expected.items() if data is not None}
     assert scene.files() == files_on_disk(scene.worktree) == standing
     assert [each.words for each in found.unreadable] == [told.format(**made)] * bool(told)
-    assert told.format(**made) in found.told
+    assert told.format(**made) in found.message
     wrote = {"d": "write(2 files): second", "x": "write(2 files): x", "e": "write(e.md): precious"}
     lost = {each.object for each in found.unreadable}
     said = git(scene.gitdir, "log", "--format=%s", "main").splitlines()
@@ -526,7 +526,7 @@ def copy_of(scene: Scene, commit: str) -> str:
     return newest_copy(scene.gitdir, commit)
 
 
-def lost_versions(scene: Scene) -> list[Finding]:
+def lost_versions(scene: Scene) -> list[CheckFinding]:
     return [each for each in check_now(scene).findings if each.code == "version-lost"]
 
 
@@ -536,7 +536,7 @@ def test_an_older_version_that_is_lost_does_not_get_on_the_branch(scene: Scene) 
     (found,) = next_writer(scene)
     assert scene.files()["n.md"] == b"one\ntwo\n"
     assert made["one"] not in commits_of(scene.gitdir)
-    assert found.told == (
+    assert found.message == (
         "2 commits had left the branch by `reset: moving to HEAD` and are back; "
         f"n.md of {made['one'][:10]} cannot be read (see `gitmem check`)"
     )
@@ -569,7 +569,7 @@ def test_a_damaged_line_can_be_restored_by_either_id_once(scene: Scene, first: b
         scene.write(Edit("since.md", "since\n"))
     with scene.opened() as group:
         done = kept_restore(group, made["two"][:10])
-        told = [each.told for each in group.rejoined]
+        told = [each.message for each in group.rejoined]
         assert all("and are back; n.md of" in each for each in told)
         assert len(told) == first
         assert done.kept == copy_of(scene, made["two"]) != made["two"]
@@ -725,7 +725,7 @@ def test_one_damaged_file_that_nothing_needs_is_one(scene: Scene) -> None:
     stray = git(scene.gitdir, "hash-object", "-w", "--stdin", input="stray\n").strip()
     object_file(scene, stray).write_bytes(b"xx")
     (found,) = check_now(scene).findings
-    assert found.message == "1 damaged object file that no history depends on"
+    assert found.message == "1 damaged object file that no history needs"
 
 
 def capture_all(scene: Scene) -> None:

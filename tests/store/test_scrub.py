@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.store.fsck.scrub import scrub
+from gitmem.store.fsck.reachable import scrub
 from gitmem.store.repository import Repository
 from tests.store.test_history_log import graphs, made_in
 from tests.support.git import git

@@ -16,7 +16,7 @@ from gitmem.memory.group import Group, Store
 from gitmem.memory.read.log import log
 from gitmem.memory.read.read import read
 from gitmem.memory.write.write import Edit, write
-from gitmem.store.fsck.findings import Finding
+from gitmem.store.fsck.findings import CheckFinding
 from tests.support.faults import Scene, new_scene
 from tests.support.git import git
 from tests.support.processes import Crowd, Program, Said, Voice
@@ -190,7 +190,7 @@ class Report(NamedTuple):
 
 def healed(scene: Scene) -> dict[str, Report]:
     """Check, repair and check again in a child."""
-    names = Finding._fields
+    names = CheckFinding._fields
     return {
         what: Report(sound, [dict(zip(names, each, strict=True)) for each in findings])
         for what, sound, findings in watched(heal, str(scene.root))

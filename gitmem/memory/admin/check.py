@@ -17,21 +17,22 @@ from gitmem.model.paths import check_group as check_name
 from gitmem.model.record import Record
 from gitmem.model.scope import NOTHING, Scope
 from gitmem.store.formats import check_form
-from gitmem.store.fsck.check import VERIFIED, Progress, inspect
-from gitmem.store.fsck.findings import INFO, WARNING, Finding, info, warning
-from gitmem.store.fsck.point_ref import point_if_free
+from gitmem.store.fsck.check import Progress, inspect
+from gitmem.store.fsck.findings import INFO, WARNING, CheckFinding, info, warning
+from gitmem.store.fsck.lost_refs import point_if_free
 from gitmem.store.lock import last_run
+from gitmem.store.refs.files import VERIFIED
 from gitmem.store.setup import read_config, worktree_of
 
 SECRET = "secret"
 
-__all__ = ["Checked", "Finding", "check", "check_group"]
+__all__ = ["CheckFinding", "Checked", "check", "check_group"]
 
 
 class Checked(Record):
     """The verdict on a group."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
     objects: int
     """How many objects there are; each was read and hashed, or stands in a pack that was."""
     commits: int
@@ -109,8 +110,10 @@ def _key(code: str, path: str, object: str) -> tuple[str, str]:
 
 
 def _merged(
-    before: Iterable[Finding], after: Iterable[Finding], answers: dict[tuple[str, str], str]
-) -> tuple[Finding, ...]:
+    before: Iterable[CheckFinding],
+    after: Iterable[CheckFinding],
+    answers: dict[tuple[str, str], str],
+) -> tuple[CheckFinding, ...]:
     """What was repaired, with what was done, then what still stands."""
     left = list(after)
     keys, objects = {each.key for each in left}, {each.object for each in left if each.object}
@@ -123,7 +126,7 @@ def _merged(
     return (*repaired, *left)
 
 
-def _layout(store: Store, name: str) -> Iterator[Finding]:
+def _layout(store: Store, name: str) -> Iterator[CheckFinding]:
     """A layout that cannot be read: the group goes on with an older one, and somebody must know."""
     with suppress(GitmemError, OSError):
         group = _as_it_is(store, name)
@@ -150,7 +153,7 @@ def _scope(store: Store, name: str) -> Scope | None:
     return NOTHING if place and place != store.default_worktree(name) else None
 
 
-def _secrets(store: Store, name: str, acting: str | None) -> Iterator[Finding]:
+def _secrets(store: Store, name: str, acting: str | None) -> Iterator[CheckFinding]:
     """Credentials that came in by plain git: in a file they should go, in history they are told."""
     from gitmem.memory.context.exposed import open_secrets, scan_beside, scan_commits, secret_words
 
@@ -162,19 +165,19 @@ def _secrets(store: Store, name: str, acting: str | None) -> Iterator[Finding]:
                 severity = WARNING if each.standing else INFO
                 text, hint = secret_words(each)
                 path, commit = each.path, each.commit
-                yield Finding(SECRET, text, severity, path, commit, hint=hint, id=each.id)
+                yield CheckFinding(SECRET, text, severity, path, commit, hint=hint, id=each.id)
         finally:
             group.close()
 
 
-def _zone(store: Store) -> Iterator[Finding]:
+def _zone(store: Store) -> Iterator[CheckFinding]:
     problem = zone_problem(store.root)
     if problem:
         hint = "use a name such as Europe/Berlin, or `timezone` in gitmem.yaml"
         yield warning("time-zone", problem, path=".env", hint=hint)
 
 
-def _edits(store: Store, name: str) -> Iterator[Finding]:
+def _edits(store: Store, name: str) -> Iterator[CheckFinding]:
     """Edits that wait to be captured: no fault, but good to know."""
     from gitmem.memory.write.open_edits import pending_edits
 

@@ -33,7 +33,8 @@ from gitmem.store.fsck.acknowledged import acknowledge as keep_acknowledged
 from gitmem.store.fsck.acknowledged import read_acknowledged, salted
 from gitmem.store.history.ancestry import only_behind
 from gitmem.store.history.log import peel
-from gitmem.store.lost_commits.kept import KEPT, unreadable
+from gitmem.store.lost_commits.kept import KEPT
+from gitmem.store.lost_commits.unreadable import unreadable
 from gitmem.store.objects.database import ObjectMissing
 from gitmem.store.refs.files import all_refs
 from gitmem.store.refs.move import OURS

@@ -12,7 +12,7 @@ from gitmem.memory.resolve import resolve
 from gitmem.memory.write.open_edits import Scan, pending_edits
 from gitmem.model.record import Record
 from gitmem.store.history.moves import compare, content
-from gitmem.store.lost_commits.kept import Unreadable, lacking_between
+from gitmem.store.lost_commits.unreadable import Unreadable, lacking_between
 from gitmem.store.repository import Snapshot
 from gitmem.store.worktree.worktree import WorkTree
 

@@ -37,9 +37,7 @@ def read(group: Group, path: str, *, at: str | None = None) -> Read:
     path = known_path(group, snapshot, path)
     node = snapshot.node(path)
     if at and (node is None or not node.is_folder):
-        from gitmem.store.lost_commits.kept import (
-            lost_files,  # the newest version is what stands there
-        )
+        from gitmem.store.lost_commits.unreadable import lost_files
 
         node = lost_files(snapshot, path).get(path, node)
     if node is None or node.is_folder or node.mode == SUBMODULE:
@@ -83,12 +81,12 @@ def missing(group: Group, snapshot: Snapshot, path: str) -> PathNotFound:
 
 def _lost(group: Group, path: str) -> PathNotFound | None:
     """Why there is no file at PATH, where commits that came back lack it."""
-    from gitmem.store.lost_commits.kept import unreadable
+    from gitmem.store.lost_commits.unreadable import unreadable
 
     for each in unreadable(group.gitdir, group.repository.objects):
         if each.path and each.concerns(path):
             hint = "`gitmem check` shows how to bring it back from a copy of the group"
-            text = f"there is no {path} in this group: {each.told}"
+            text = f"there is no {path} in this group: {each.message}"
             return PathNotFound(text, hint=hint, path=path, object=each.object)
     return None
 

@@ -11,7 +11,7 @@ from gitmem.model.commit_messages import visible
 from gitmem.model.record import Record
 from gitmem.store.history.diff import hunks, unified
 from gitmem.store.history.moves import Comparison, compare_commit, content
-from gitmem.store.lost_commits.kept import Unreadable, lacking_between
+from gitmem.store.lost_commits.unreadable import Unreadable, lacking_between
 from gitmem.store.repository import Repository
 
 __all__ = [

@@ -36,11 +36,11 @@ from gitmem.model.record import Record
 from gitmem.model.text.format import counted
 from gitmem.model.text.merge import conflicts
 from gitmem.store.fsck.acknowledged import read_acknowledged
-from gitmem.store.fsck.check import VERIFIED
-from gitmem.store.fsck.git_directory import late_edits
+from gitmem.store.fsck.leftovers import late_edits
 from gitmem.store.lock import Lock, lock_path
-from gitmem.store.lost_commits.kept import Unreadable, unreadable
+from gitmem.store.lost_commits.unreadable import Unreadable, unreadable
 from gitmem.store.objects.trees import SUBMODULE
+from gitmem.store.refs.files import VERIFIED
 from gitmem.store.repository import BRANCH, Snapshot
 from gitmem.store.transaction.capture import HeldEdit, sound
 from gitmem.store.transaction.git_operations import GitOperation

@@ -91,8 +91,8 @@ def waiting(group: Group) -> str:
 
 def kept_list(group: Group) -> tuple[KeptCommit, ...]:
     """What left the branch and is kept, newest first; also what the next command will keep."""
-    from gitmem.store.fsck.reflogs import moves_from
     from gitmem.store.lost_commits.kept import kept_refs, let_go, newest_copy, rebuilt
+    from gitmem.store.lost_commits.reflog import moves_from
     from gitmem.store.refs.files import read_log
     from gitmem.store.repository import BRANCH
 
@@ -100,7 +100,7 @@ def kept_list(group: Group) -> tuple[KeptCommit, ...]:
     if left and left.meant:
         heads = {newest_copy(group.gitdir, head) for head in left.heads}
         oids |= heads - let_go(group.gitdir)
-    said = moves_from(read_log(group.gitdir, BRANCH)[0]) if oids else {}
+    said = moves_from(read_log(group.gitdir, BRANCH).lines) if oids else {}
     said.update((new, said[old]) for old, new in rebuilt(group.gitdir).items() if old in said)
     found = []
     for oid in oids:

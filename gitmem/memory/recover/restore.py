@@ -33,7 +33,7 @@ from gitmem.model.entries.blocks import split_address
 from gitmem.model.guards import allowance, check_secrets
 from gitmem.model.layout.archives import is_archived
 from gitmem.model.paths import check_path
-from gitmem.store.lost_commits.kept import lost_files
+from gitmem.store.lost_commits.unreadable import lost_files
 from gitmem.store.objects.database import ObjectDamaged, blob_id
 from gitmem.store.objects.trees import Node
 from gitmem.store.repository import Snapshot

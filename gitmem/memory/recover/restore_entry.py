@@ -48,7 +48,7 @@ from gitmem.model.guards import allowance, check_message_text, check_secrets
 from gitmem.model.layout.archives import archive_of, is_archived
 from gitmem.model.layout.layout import Layer
 from gitmem.store.history.diff import hunks
-from gitmem.store.lost_commits.kept import lost_files
+from gitmem.store.lost_commits.unreadable import lost_files
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.publish import Plan, Step
 

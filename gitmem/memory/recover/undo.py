@@ -28,7 +28,7 @@ from gitmem.model.text.merge import merge
 from gitmem.store.history.diff import hunks
 from gitmem.store.history.log import locate, walk
 from gitmem.store.history.moves import compare_commit
-from gitmem.store.lost_commits.kept import Unreadable, lacks_of, own_lacks
+from gitmem.store.lost_commits.unreadable import Unreadable, lacks_of, own_lacks
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import FILE, Node
 from gitmem.store.repository import Commit, Repository, Snapshot
@@ -348,7 +348,7 @@ class _Work:
         """The folders of COMMIT, or all its files, that nobody can read; files are effects."""
         for each in own_lacks(self._repository.objects, commit):
             if each.kind != "blob":
-                yield NotUndone(commit.oid, each.path, each.told)
+                yield NotUndone(commit.oid, each.path, each.message)
 
     def _moved_entries(self, effects: Sequence[Effect]) -> frozenset[str]:
         """What the entries say that a commit took out of one file and put into another."""

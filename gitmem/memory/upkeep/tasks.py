@@ -15,8 +15,9 @@ from gitmem.memory.group import Group, is_where_left, scanned_in
 from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs
 from gitmem.model.text.format import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
-from gitmem.store.fsck.check import VERIFIED, losses
+from gitmem.store.fsck.check import losses
 from gitmem.store.lock import Lock, lock_path
+from gitmem.store.refs.files import VERIFIED
 from gitmem.store.worktree.swap import swapped_folder
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _recover(group: Group, limits: PackLimits) -> JobOutcome:
     before = _recover_due(group, limits)
     with group.writing() as writer:  # taking the lock is what does it
         writer.sweep()
-        found, mended = len(writer.captured), [each.told for each in writer.rejoined]
+        found, mended = len(writer.captured), [each.message for each in writer.rejoined]
         mended += [each.told for each in writer.put_forward]
         pending = writer.pending
     if mended:
@@ -89,7 +90,7 @@ def _recover(group: Group, limits: PackLimits) -> JobOutcome:
 
 
 def _keep_due(group: Group, limits: PackLimits) -> Due:
-    from gitmem.store.lost_commits.keep_lost import may_be_lost
+    from gitmem.store.lost_commits.departures import may_be_lost
 
     if may_be_lost(group.gitdir):
         return Due(True, "the branch was moved by hand")
@@ -97,7 +98,7 @@ def _keep_due(group: Group, limits: PackLimits) -> Due:
 
 
 def _keep(group: Group, limits: PackLimits) -> JobOutcome:
-    from gitmem.store.lost_commits.keep_lost import keep_lost
+    from gitmem.store.lost_commits.departures import keep_lost
 
     with group.writing() as writer:  # which puts back what nobody meant to drop
         found = list(keep_lost(writer.repository))
@@ -234,8 +235,8 @@ def _scrub_due(group: Group, limits: PackLimits) -> Due:
 
 
 def _scrub(group: Group, limits: PackLimits) -> JobOutcome:
-    from gitmem.store.fsck.point_ref import point_if_free
-    from gitmem.store.fsck.scrub import scrub
+    from gitmem.store.fsck.lost_refs import point_if_free
+    from gitmem.store.fsck.reachable import scrub
 
     _read_caches_back(group)
     tip = group.repository.tip()

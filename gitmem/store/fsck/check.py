@@ -1,4 +1,4 @@
-"""Is a group sound? Everything is read with plain file reads; libgit2 sees nothing doubtful."""
+"""Check whether a group is sound. Every file is read directly, because libgit2 trusts its input."""
 
 from __future__ import annotations
 
@@ -13,10 +13,26 @@ from typing import NamedTuple
 from gitmem.model.scope import Scope
 from gitmem.model.text.format import counted
 from gitmem.model.transcripts.batches import REF
-from gitmem.store.fsck import git_directory as upkeep
 from gitmem.store.fsck.acknowledged import read_acknowledged
-from gitmem.store.fsck.findings import REPAIR, Finding, error, info, warning
-from gitmem.store.fsck.index_and_worktree import date_findings, file_findings, index_findings
+from gitmem.store.fsck.findings import REPAIR, CheckFinding, error, info, warning
+from gitmem.store.fsck.git_directory import (
+    config_findings,
+    folder_findings,
+    head_findings,
+    mode_findings,
+)
+from gitmem.store.fsck.index_and_worktree import (
+    date_findings,
+    file_findings,
+    index_findings,
+    worktree_findings,
+)
+from gitmem.store.fsck.leftovers import (
+    is_held,
+    leftover_findings,
+    lock_findings,
+    record_findings,
+)
 from gitmem.store.fsck.packs import PackFault, pack_faults
 from gitmem.store.fsck.reachable import Lack, Walk, check_loose, loose_names
 from gitmem.store.fsck.reflogs import (
@@ -25,49 +41,39 @@ from gitmem.store.fsck.reflogs import (
     unreadable_findings,
     way_back,
 )
-from gitmem.store.lost_commits.departures import logged_after
+from gitmem.store.fsck.refs import ref_findings
 from gitmem.store.lost_commits.kept import KEPT
 from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.objects.trees import Node
-from gitmem.store.refs.files import (
-    ZERO,
-    all_refs,
-    is_id,
-    loose_refs,
-    packed_refs,
-    read_log,
-)
-from gitmem.store.refs.move import ref_tip
+from gitmem.store.refs.files import REPLACED, VERIFIED, all_refs
 from gitmem.store.repository import BRANCH
 from gitmem.store.setup import worktree_of
 
-VERIFIED = "refs/gitmem/verified"
-REPLACED = "refs/replace"
 PAUSE = 0.05
-"""Seconds in which whoever moves a branch has done so."""
+"""Seconds in which `git gc` moves an object to its new place."""
 LOOKS = 3
-"""How often everything is read again where a `git gc` moves objects about."""
+"""How often everything is read again while a `git gc` moves objects."""
 Progress = Callable[[int, int], None]
 
 
 class Inspection(NamedTuple):
-    """What was found, and in what."""
+    """The findings of a check, and its extent."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
     objects: int
     commits: int
     tip: str
-    """The commit that the branch names, empty when that cannot be read."""
+    """The commit that the branch names; empty when the branch cannot be read."""
     walked_all: bool
-    """True when no earlier verdict was relied on."""
+    """True when no earlier verdict was trusted."""
 
 
 class Survey(NamedTuple):
-    """The state of everything that is stored."""
+    """The state of all refs and objects."""
 
     refs: dict[str, str]
     damaged: dict[str, str]
-    """Loose objects that are damaged, and why."""
+    """Damaged loose objects, and why."""
     packs: list[PackFault]
     walk: Walk
     objects: int
@@ -82,20 +88,21 @@ def inspect(
     progress: Progress | None = None,
     scope: Scope | None = None,
 ) -> Inspection:
-    """Look at everything, in the work tree only within SCOPE; change nothing."""
+    """Check the git directory and, within SCOPE, the work tree; changes nothing."""
     objects = Objects(gitdir, stand_ins=False)
     try:
         survey = survey_of(gitdir, objects, full=full, progress=progress)
-        findings = [*_around(gitdir, scope), *_refs(gitdir, survey), *_stored(gitdir, survey)]
         walk = survey.walk
+        findings = [*_around(gitdir, scope), *ref_findings(gitdir, walk.knows)]
+        findings += _stored(gitdir, survey)
         findings += file_findings(walk.entries)
         findings += date_findings(objects, walk.newest, now)
-        # What lies behind a lost commit would seem to have left the branch.
+        # Commits behind a lost commit would seem to have left the branch.
         if survey.refs.get(BRANCH) and not any(lack.kind == "commit" for lack in walk.lacks):
-            findings += rewound_findings(gitdir, survey.refs, objects, VERIFIED)
+            findings += rewound_findings(gitdir, survey.refs, objects)
             findings += broken_log_findings(gitdir, objects, walk.knows)
         findings += unreadable_findings(gitdir, objects)
-        # Not what a writer did since the branch was read.
+        # A writer may have moved the branch since it was read.
         is_read = not any(lack.at_head for lack in walk.lacks)
         whole = is_read and all_refs(gitdir).get(BRANCH) == survey.refs.get(BRANCH, "")
         findings += index_findings(gitdir, walk.entries, whole=whole)
@@ -104,16 +111,16 @@ def inspect(
     tip = survey.refs.get(BRANCH, "")
     order = {"error": 0, "warning": 1, "info": 2}
     findings.sort(key=lambda each: order[each.severity])
-    return Inspection(tuple(findings), survey.objects, survey.walk.commits, tip, survey.walked_all)
+    return Inspection(tuple(findings), survey.objects, walk.commits, tip, survey.walked_all)
 
 
 def survey_of(
     gitdir: Path, objects: Objects, *, full: bool = True, progress: Progress | None = None
 ) -> Survey:
-    """Read and hash everything that is stored.
+    """Read and hash all objects.
 
-    Refs are read first: what a writer adds meanwhile is in nobody's way. History that was found
-    sound before is not read again, unless FULL or unless anything is damaged.
+    Refs are read first: objects that a writer adds meanwhile do no harm. History that was verified
+    before is not read again, unless FULL or unless any object is damaged.
     """
     refs = all_refs(gitdir)
     names = list(loose_names(gitdir))
@@ -133,7 +140,7 @@ def survey_of(
     if trusting:
         walk.trust(verified)
     walk.run(refs)
-    if trusting and walk.lacks:  # then the trust was misplaced
+    if trusting and walk.lacks:  # the verified history is damaged after all
         trusting, walk = False, Walk(objects, sound)
         walk.run(refs)
     for _ in range(LOOKS):
@@ -146,7 +153,7 @@ def survey_of(
 
 
 def _came_back(gitdir: Path, lacks: list[Lack]) -> bool:
-    """True when something that lacked can be read after all: a `git gc` was moving it."""
+    """True when a lost object can be read now: a `git gc` was moving it."""
     if not lacks:
         return False
     sleep(PAUSE)
@@ -158,7 +165,7 @@ def _came_back(gitdir: Path, lacks: list[Lack]) -> bool:
 
 
 class _Count:
-    """Tells how far we are; commits come on top of the objects that were known at the start."""
+    """Reports progress; commits come on top of the loose objects counted at the start."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress, self._done, self._total = progress, 0, total
@@ -169,12 +176,13 @@ class _Count:
             self._progress(self._done, max(self._total, self._done))
 
 
-def _around(gitdir: Path, scope: Scope | None) -> Iterator[Finding]:
-    yield from upkeep.folder_findings(gitdir)
-    yield from upkeep.config_findings(gitdir)
-    yield from upkeep.head_findings(gitdir)
-    yield from upkeep.mode_findings(gitdir)
-    yield from upkeep.gitfile_findings(gitdir)
+def _around(gitdir: Path, scope: Scope | None) -> Iterator[CheckFinding]:
+    """Findings around the objects and refs."""
+    yield from folder_findings(gitdir)
+    yield from config_findings(gitdir)
+    yield from head_findings(gitdir)
+    yield from mode_findings(gitdir)
+    yield from worktree_findings(gitdir)
     if (gitdir / "objects" / "info" / "alternates").exists():
         yield warning(
             "alternates",
@@ -184,96 +192,23 @@ def _around(gitdir: Path, scope: Scope | None) -> Iterator[Finding]:
             f"`git --git-dir={quote(str(gitdir))} repack -adq && "
             f"rm {quote(str(gitdir))}/objects/info/alternates`",
         )
-    if upkeep.is_held(gitdir):
-        return  # a writer is at work: what lies around is its own
-    yield from upkeep.lock_findings(gitdir)
-    unfinished = list(upkeep.record_findings(gitdir))
+    if is_held(gitdir):
+        return  # temporary files and records belong to the running writer
+    yield from lock_findings(gitdir)
+    unfinished = list(record_findings(gitdir))
     yield from unfinished
     if not unfinished:
-        yield from upkeep.leftover_findings(gitdir, worktree_of(gitdir) or gitdir / "gitmem", scope)
+        yield from leftover_findings(gitdir, worktree_of(gitdir) or gitdir / "gitmem", scope)
 
 
-def _refs(gitdir: Path, survey: Survey) -> Iterator[Finding]:
-    loose = list(loose_refs(gitdir))  # first: `git pack-refs` removes them after packing
-    packed, bad = packed_refs(gitdir)
-    for ref in loose:
-        what = "the branch" if ref.name == BRANCH else f"the ref {ref.name}"
-        if ref.why:
-            yield error("ref-malformed", f"{what} cannot be read: {ref.why}", path=ref.name)
-        elif ref.name == BRANCH and not is_id(ref.target):
-            text = f"the branch is no commit but another name for {ref.target}"
-            yield error("ref-malformed", text, path=ref.name)
-    if bad:
-        text = f"packed-refs has {len(bad)} lines that make no sense"
-        yield error("packed-refs-malformed", text, path="packed-refs")
-    if BRANCH not in {*packed, *(ref.name for ref in loose)}:
-        history = ", though the group has a history" if _had_history(gitdir) else ""
-        yield error("branch-missing", f"the branch is missing{history}", path=BRANCH)
-    yield from _behind(gitdir)
-    yield from _said(gitdir)
-    yield from _logs(gitdir, survey)
-
-
-def _said(gitdir: Path) -> Iterator[Finding]:
-    """The ref of what was said, where its file is lost and only its log knows of it."""
-    if os.path.exists(gitdir / REF):
-        return
-    packed, last = packed_refs(gitdir)[0].get(REF), ref_tip(gitdir, REF)
-    if last != packed and not upkeep.is_held(gitdir):
-        what = "older than its log" if packed else "missing"
-        text = f"{REF} is {what}, which has seen it at {(last or '')[:10]}"
-        yield warning("ref-missing", text, path=REF)
-
-
-def _logs(gitdir: Path, survey: Survey) -> Iterator[Finding]:
-    """Reflogs with torn lines, or with commits that nobody knows."""
-    objects = Objects(gitdir)
-    for name in ("HEAD", BRANCH):
-        lines, torn, _ = read_log(gitdir, name)
-        known = [
-            all(survey.walk.knows(oid) or _is_there(objects, oid) for oid in (line.old, line.new))
-            for line in lines
-        ]
-        count = len(torn) + known.count(False)
-        if count:
-            text = f"the reflog of {name} has {count} lines that are torn or lead nowhere"
-            yield warning("reflog-torn", text, path=f"logs/{name}")
-    objects.close()
-
-
-def _is_there(objects: Objects, oid: str) -> bool:
-    try:
-        return oid == ZERO or bool(objects.read(oid))
-    except ObjectDamaged:
-        return False
-
-
-def _behind(gitdir: Path) -> Iterator[Finding]:
-    """A branch that is older than its reflog says; a writer between the two steps is waited for."""
-    objects = Objects(gitdir)
-    newer = logged_after(gitdir, objects)
-    for _ in range(2 if newer else 0):
-        sleep(PAUSE)
-        busy = upkeep.is_held(gitdir) or any(upkeep.record_findings(gitdir))
-        newer = "" if busy else logged_after(gitdir, objects)
-    objects.close()
-    if newer:
-        text = f"the branch is older than its reflog, which has seen it at {newer[:10]}"
-        yield error("branch-behind", text, path=BRANCH)
-
-
-def _had_history(gitdir: Path) -> bool:
-    logged = any(read_log(gitdir, name)[0] for name in (BRANCH, "HEAD"))
-    return logged or bool(all_refs(gitdir)) or any(True for _ in loose_names(gitdir))
-
-
-def _stored(gitdir: Path, survey: Survey) -> Iterator[Finding]:
+def _stored(gitdir: Path, survey: Survey) -> Iterator[CheckFinding]:
+    """Lost and damaged objects and packs."""
     lacking = {lack.oid for lack in survey.walk.lacks}
     for lack in survey.walk.lacks:
         yield from _lack_findings(gitdir, lack, survey.walk.entries)
     idle = [oid for oid in survey.damaged if oid not in lacking]
     if idle:
-        text = f"{counted(len(idle), 'damaged object file')} that no history depends on"
+        text = f"{counted(len(idle), 'damaged object file')} that no history needs"
         yield warning("object-damaged-unused", text, object=idle[0])
     for fault in survey.packs:
         name = os.path.relpath(fault.path, gitdir)
@@ -281,7 +216,9 @@ def _stored(gitdir: Path, survey: Survey) -> Iterator[Finding]:
         yield say(fault.code, f"{name} is {fault.why}", path=name)
 
 
-def _lack_findings(gitdir: Path, lack: Lack, entries: list[tuple[str, Node]]) -> Iterator[Finding]:
+def _lack_findings(
+    gitdir: Path, lack: Lack, entries: list[tuple[str, Node]]
+) -> Iterator[CheckFinding]:
     kept = any((gitdir / "gitmem" / "quarantine").glob(f"{lack.oid}.*"))
     what = f"object {lack.oid[:10]} is {lack.why}" + (" (damaged, in quarantine)" if kept else "")
     code = "object-missing" if lack.why == "missing" else "object-damaged"
@@ -294,39 +231,39 @@ def _lack_findings(gitdir: Path, lack: Lack, entries: list[tuple[str, Node]]) ->
     id = lack.id if _may_be_lost(gitdir, lack) else ""
     if id in read_acknowledged(gitdir).ids:
         say, what = info, f"{what}, which is acknowledged"
-    hint = _way(gitdir, lack, "" if say is info else id) if lack.why == "missing" else ""
+    hint = _hint(gitdir, lack, "" if say is info else id)
     yield say(code, f"{where}: {what}", path=path, object=lack.oid, hint=hint)._replace(id=id)
 
 
-def _way(gitdir: Path, lack: Lack, id: str) -> str:
-    """What ends it where no copy is left that may be put back."""
-    if lack.ref.startswith(KEPT):
-        return REPAIR  # keeps the commit without that file
+def _hint(gitdir: Path, lack: Lack, id: str) -> str:
+    """How to restore a missing object, or to acknowledge its loss by ID; a repair else."""
+    if lack.why != "missing" or lack.ref.startswith(KEPT):
+        return REPAIR  # looks for a copy, or keeps the commit without that file
     return way_back(gitdir, lack.kind, lack.oid, id)
 
 
 def _may_be_lost(gitdir: Path, lack: Lack) -> bool:
-    """Whether somebody may decide to live without LACK: a version of the past that is gone.
+    """True when a person may acknowledge the loss: a missing version of the past.
 
-    Not what is damaged: a repair looks for a copy of it first, and moves it away. Not a commit
-    either: nobody can tell what left the branch behind it.
+    Not of a damaged object, for which a repair looks for a copy first; nor of a commit, whose
+    history would be unknown.
     """
     is_gone = lack.why == "missing" and lack.kind != "commit" and not lack.ref.startswith(KEPT)
     return is_gone and _where(gitdir, lack)[0] is warning
 
 
 class Losses(NamedTuple):
-    """Objects that history needs and nobody can read."""
+    """Objects that history needs and that cannot be read."""
 
     open: dict[str, str]
-    """The id of each that may be acknowledged and is not; of others it is empty."""
+    """Each with the id for `check --acknowledge`, or empty where that is not allowed."""
     acknowledged: frozenset[str]
 
 
 def losses(gitdir: Path) -> Losses:
-    """What history has lost; reads and hashes everything, so only where something lacks.
+    """The objects that history has lost; reads and hashes everything, so it is slow.
 
-    Without what is kept, which a repair ends, and what was said, which the scrub does not read.
+    Without those of kept commits, which a repair ends, and of transcripts, which scrub ignores.
     """
     objects = Objects(gitdir, stand_ins=False)
     try:
@@ -340,11 +277,11 @@ def losses(gitdir: Path) -> Losses:
     return Losses({oid: id for oid, id in ids.items() if oid not in known}, known)
 
 
-def _where(gitdir: Path, lack: Lack) -> tuple[Callable[..., Finding], str]:
-    """How bad it is that LACK is lacking, and for what."""
+def _where(gitdir: Path, lack: Lack) -> tuple[Callable[..., CheckFinding], str]:
+    """The severity of the loss, and what cannot be read for it."""
     replaced = (gitdir / REPLACED / lack.oid).is_file() and bool(lack.commit)
     if lack.ref == REF:
-        what = f"{lack.path} of what was said" if lack.path else "what was said"
+        what = f"{lack.path} of the transcripts" if lack.path else "a transcript"
         return error, f"{what} cannot be read"
     if lack.kind == "commit" and replaced:
         return warning, f"a commit is lost before {lack.commit[:10]}, and another stands in for it"

@@ -1,7 +1,7 @@
-"""Where a lost object may still be found: an object is its content, so whatever has its hash is it.
+"""Find and restore lost objects: any bytes with the right hash are the object.
 
-Files of the work tree, versions set aside, files in quarantine; folders are put together again from
-the index, the work tree and their neighbours in history.
+Sources are the work tree, held files and the quarantine; trees are put together from the index,
+from the work tree and from the commits next to them.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.store.fsck.acknowledged import is_withheld
 from gitmem.store.fsck.reachable import Lack, Walk
-from gitmem.store.fsck.rebuild_tree import rebuilt_folder
+from gitmem.store.history.ancestry import readable_commit
 from gitmem.store.index.file import IndexFile
 from gitmem.store.index.format import IndexUnreadable
 from gitmem.store.objects import trees
@@ -25,11 +26,12 @@ from gitmem.store.objects.database import ObjectDamaged, Objects, blob_id, infla
 from gitmem.store.objects.packs import Content
 from gitmem.store.objects.trees import FILE, FOLDER, Node, Tree
 from gitmem.store.refs.files import is_id
-from gitmem.store.repository import BRANCH
+from gitmem.store.repository import BRANCH, Commit
 from gitmem.store.worktree.worktree import MAX_FILE
 
 PATIENCE = 10.0
-"""Seconds in which folders are guessed: where hundreds are lost, guessing all takes for ever."""
+"""Seconds for guessing trees: where hundreds are lost, guessing all of them takes hours."""
+MOST_NAMES = 10
 
 
 class Copy(NamedTuple):
@@ -40,41 +42,41 @@ class Copy(NamedTuple):
     whence: str
 
     @property
-    def said(self) -> bytes:
-        """What people wrote in it: of a folder its names, since the ids are bytes at random."""
+    def text(self) -> bytes:
+        """The bytes that people wrote: of a tree its names, since ids are random bytes."""
         if self.kind != "tree":
             return self.data
         return "\n".join(trees.parse(self.data)).encode("utf-8", "surrogateescape")
 
 
-class Sources:
-    """Everything outside the object database that may hold what it has lost."""
+class ObjectSources:
+    """Everything outside the object database that may hold a copy of a lost object."""
 
     def __init__(self, gitdir: Path, worktree: Path) -> None:
         self.gitdir = gitdir
         self._worktree = worktree
 
     def find(self, oid: str) -> Copy | None:
-        """A sound copy of OID, if there is any; what costs least is asked first.
+        """A sound copy of OID, if there is any; cheap sources come first.
 
-        To hash the whole work tree comes last: the index tells which file most likely has it.
+        Hashing the whole work tree comes last: the index names the most likely file.
         """
         return (
             self._named_file(oid)
             or self._quarantined(oid)
-            or self._folder(oid)
+            or _tree_copy(self._indexed_trees, oid, "the names in the index")
             or self._file(oid)
-            or self._standing_folder(oid)
+            or _tree_copy(self._worktree_trees, oid, "the names in the work tree")
         )
 
     def supply(self, oid: str) -> Content | None:
-        """The same for a damaged pack whose other objects are built on it."""
+        """The content of OID, as the delta base of objects in a damaged pack."""
         found = self.find(oid)
         return (found.kind, found.data) if found else None
 
     @cached_property
     def _files(self) -> dict[str, str]:
-        """Where a file with the content of a blob stands."""
+        """The path of a file with the content of each blob."""
         found: dict[str, str] = {}
         for top in (self._worktree, self.gitdir / "gitmem" / "held"):
             for path in _plain_files(top):
@@ -100,7 +102,7 @@ class Sources:
         if data is None or blob_id(data) != oid:
             return None
         name = os.path.relpath(path, self._worktree)
-        whence = "a version set aside" if name.startswith("..") else f"the work tree ({name})"
+        whence = "a held file" if name.startswith("..") else f"the work tree ({name})"
         return Copy("blob", data, whence)
 
     def _quarantined(self, oid: str) -> Copy | None:
@@ -112,24 +114,23 @@ class Sources:
         return None
 
     @cached_property
-    def _standing_folders(self) -> dict[str, bytes]:
-        """Every folder of the work tree as it stands."""
-        placed = {path: oid for oid, path in self._files.items()}
-        standing = {
+    def _worktree_trees(self) -> dict[str, bytes]:
+        """The trees of the work tree as it is."""
+        files = {
             os.path.relpath(path, self._worktree): Node(FILE, oid)
-            for path, oid in placed.items()
+            for oid, path in self._files.items()
             if path.startswith(f"{self._worktree}{os.sep}")
         }
-        return folders_of(standing)
+        return _trees_of(files)
 
     @cached_property
-    def _indexed_folders(self) -> dict[str, bytes]:
-        """Every folder of the index."""
-        return folders_of(dict(self._indexed))
+    def _indexed_trees(self) -> dict[str, bytes]:
+        """The trees of the index."""
+        return _trees_of(dict(self._indexed))
 
     @cached_property
     def _indexed_paths(self) -> dict[str, list[str]]:
-        """The paths that the index has for a blob."""
+        """The paths of each blob in the index."""
         found: dict[str, list[str]] = {}
         for path, node in self._indexed:
             found.setdefault(node.oid, []).append(path)
@@ -145,13 +146,9 @@ class Sources:
             ]
         return []
 
-    def _folder(self, oid: str) -> Copy | None:
-        data = self._indexed_folders.get(oid)
-        return None if data is None else Copy("tree", data, "the names in the index")
 
-    def _standing_folder(self, oid: str) -> Copy | None:
-        data = self._standing_folders.get(oid)
-        return None if data is None else Copy("tree", data, "the names in the work tree")
+def _tree_copy(known: Mapping[str, bytes], oid: str, whence: str) -> Copy | None:
+    return Copy("tree", known[oid], whence) if oid in known else None
 
 
 def _plain_files(top: Path) -> Iterator[str]:
@@ -160,7 +157,7 @@ def _plain_files(top: Path) -> Iterator[str]:
 
 
 def _content(path: str) -> bytes | None:
-    """The bytes of a plain file of ordinary size, else None."""
+    """The bytes of a regular file of at most MAX_FILE bytes, else None."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -179,8 +176,8 @@ def _content(path: str) -> bytes | None:
         os.close(fd)
 
 
-def folders_of(files: dict[str, Node]) -> dict[str, bytes]:
-    """The tree objects of a set of files, by their ids."""
+def _trees_of(files: dict[str, Node]) -> dict[str, bytes]:
+    """The tree objects of a set of files, by id; the root comes last."""
     here: Tree = {}
     below: dict[str, dict[str, Node]] = {}
     for path, node in files.items():
@@ -191,24 +188,83 @@ def folders_of(files: dict[str, Node]) -> dict[str, bytes]:
             here[name] = node
     found: dict[str, bytes] = {}
     for name, inner in below.items():
-        made = folders_of(inner)
+        made = _trees_of(inner)
         found.update(made)
         here[name] = Node(FOLDER, next(reversed(made)))
     data = trees.serialise(here)
     return {**found, object_id("tree", data): data}
 
 
+def rebuilt_tree(objects: Objects, lack: Lack, tip: str) -> bytes | None:
+    """The bytes of the lost tree LACK, put together from the commits next to it; None otherwise.
+
+    A commit changes few names. So a lost tree has each name as it was in the commit before or in
+    the one after, and the hash proves a guess: at most 2 ** MOST_NAMES are tried.
+    """
+    later: Tree | None = None
+    met = False
+    for commit in _first_parents(objects, tip):
+        oid = _tree_at(objects, commit, lack.path)
+        if oid == lack.oid or commit.oid == lack.commit:
+            met = True
+            continue
+        tree = (_tree(objects, oid) if oid else None) or {}
+        if met:
+            return _mixed(later, tree, lack.oid) if later is not None else None
+        later = tree
+    return None
+
+
+def _first_parents(objects: Objects, oid: str) -> Iterator[Commit]:
+    """First parents from OID on, as far as they can be read."""
+    while oid and (commit := readable_commit(objects, oid)):
+        yield commit
+        oid = commit.parents[0] if commit.parents else ""
+
+
+def _tree_at(objects: Objects, commit: Commit, path: str) -> str | None:
+    oid = commit.tree
+    for part in path.split("/") if path else ():
+        tree = _tree(objects, oid)
+        node = tree.get(part) if tree else None
+        if node is None or not node.is_folder:
+            return None
+        oid = node.oid
+    return oid
+
+
+def _tree(objects: Objects, oid: str) -> Tree | None:
+    try:
+        return trees.parse(objects.read_as("tree", oid))
+    except (ObjectDamaged, ValueError):
+        return None
+
+
+def _mixed(later: Tree, earlier: Tree, oid: str) -> bytes | None:
+    """The tree OID with each name as it is in LATER or in EARLIER."""
+    names = [name for name in sorted({*later, *earlier}) if later.get(name) != earlier.get(name)]
+    if len(names) > MOST_NAMES:
+        names = []
+    for choice in product((later, earlier), repeat=len(names)):
+        sides = zip(names, choice, strict=True)
+        merged = {**later, **{name: side.get(name) for name, side in sides}}
+        data = trees.serialise({name: node for name, node in merged.items() if node is not None})
+        if object_id("tree", data) == oid:
+            return data
+    return None
+
+
 class Healed(NamedTuple):
-    """A lost object that is back."""
+    """A lost object that was restored."""
 
     lack: Lack
     whence: str
 
 
 class Healer:
-    """Brings lost objects back. LEFT: for commits that left the branch, and not for its own."""
+    """Restores lost objects. LEFT: those of commits that left the branch."""
 
-    def __init__(self, objects: Objects, sources: Sources, *, left: bool = False) -> None:
+    def __init__(self, objects: Objects, sources: ObjectSources, *, left: bool = False) -> None:
         self._objects = objects
         self._sources = sources
         self._left = left
@@ -216,16 +272,16 @@ class Healer:
         self._deadline = time.monotonic() + PATIENCE
 
     def heal(self, refs: dict[str, str], sound: Iterable[str] = ()) -> list[Lack]:
-        """Heal all that REFS need and that can be; return what still lacks."""
+        """Restore what REFS need as far as possible; the objects that are still lost."""
         while True:
             walk = Walk(self._objects, sound)
             walk.run(refs)
-            # A folder that is back may need files that nobody has asked for until now.
+            # A restored tree may name blobs that are lost, too.
             if not [lack for lack in walk.lacks if self._heal(lack, refs)]:
                 return walk.lacks
 
     def makes_whole(self, commit: str) -> bool:
-        """True when COMMIT and all its files can be read, now that what could be healed is."""
+        """Restore what COMMIT needs; True when it and all its files can be read."""
         while True:
             walk = Walk(self._objects)
             walk.look_at(commit)
@@ -237,14 +293,14 @@ class Healer:
     def _heal(self, lack: Lack, refs: dict[str, str]) -> bool:
         copy = self._sources.find(lack.oid)
         if copy is None and lack.kind == "tree" and time.monotonic() < self._deadline:
-            data = rebuilt_folder(self._objects, lack, refs)
-            copy = Copy("tree", data, "its neighbours in history") if data is not None else None
+            data = rebuilt_tree(self._objects, lack, refs.get(BRANCH, ""))
+            copy = Copy("tree", data, "the commits next to it") if data is not None else None
         if copy is None or object_id(copy.kind, copy.data) != lack.oid:
             return False
         named = lack.ref == BRANCH and not self._left
-        if not named and is_withheld(self._sources.gitdir, copy.said):
-            # Who removes a credential from history rewrites the branch. A ref that was forgotten,
-            # such as one of a kept commit, must not bring it back from a file that still has it.
+        if not named and is_withheld(self._sources.gitdir, copy.text):
+            # Removing a credential from history means rewriting the branch. A forgotten ref, such
+            # as one of a kept commit, must not bring it back from a file that still has it.
             return False
         self._objects.write(copy.kind, copy.data)
         self.healed.append(Healed(lack, copy.whence))

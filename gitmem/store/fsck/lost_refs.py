@@ -1,25 +1,35 @@
-"""Finding a lost branch again. It is never begun anew: a new root would hide all that was."""
+"""Find where a lost ref was, and point it there.
+
+A lost branch is never begun anew: a new root commit would hide its whole history.
+"""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from gitmem.errors import GitmemError
 from gitmem.model.commit_messages import parse
 from gitmem.model.transcripts.batches import OP, REF
 from gitmem.store.fsck.lost_objects import Healer
 from gitmem.store.fsck.reachable import loose_names
 from gitmem.store.gc.prune_list import dropped
+from gitmem.store.history.ancestry import readable_commit
+from gitmem.store.lock import Lock, lock_path
 from gitmem.store.objects.database import ObjectDamaged, Objects
-from gitmem.store.refs.files import ZERO, all_refs, is_id, packed_refs, read_log
-from gitmem.store.repository import BRANCH, Commit, parse_commit
+from gitmem.store.refs.files import VERIFIED, ZERO, all_refs, is_id, packed_refs, read_log
+from gitmem.store.refs.move import Move, move_ref, ref_tip
+from gitmem.store.repository import BRANCH, Commit, Repository
 
 TAGS = "refs/tags/"
 MOST_CANDIDATES = 50
+GLANCE = 0.05
+"""Seconds to wait for the lock where the move may be skipped."""
 
 
 class Candidate(NamedTuple):
@@ -28,11 +38,11 @@ class Candidate(NamedTuple):
     commit: str
     whence: str
     is_last: bool = False
-    """True when it is known that nothing came after it."""
+    """True when no commit came after it."""
 
 
 class LostRefs:
-    """What is left that tells where a ref was."""
+    """Finds the last known target of refs."""
 
     def __init__(self, gitdir: Path, objects: Objects, healer: Healer) -> None:
         self._gitdir = gitdir
@@ -40,30 +50,30 @@ class LostRefs:
         self._healer = healer
 
     def branch(self) -> Candidate | None:
-        """Where the branch was: the newest commit whose files can all be read.
+        """The newest commit of the branch whose files can all be read.
 
-        Only the files of that commit count. A hole in the past must not cost the present.
+        Its history does not count: a hole in the past must not cost the present.
         """
-        seen: dict[str, Candidate] = {}
+        tried: dict[str, Candidate] = {}
         for each in (more for one in self._candidates() for more in self._extended(one)):
-            if each.commit in seen or not self._commit(each.commit):
+            if each.commit in tried or not readable_commit(self._objects, each.commit):
                 continue
-            seen[each.commit] = each
+            tried[each.commit] = each
             if self._healer.makes_whole(each.commit):
                 return each
-            if len(seen) >= MOST_CANDIDATES:
+            if len(tried) >= MOST_CANDIDATES:
                 break
-        # None is whole, so the newest it is: what it lacks will be replaced by earlier versions.
-        return next(iter(seen.values()), None)
+        # None is whole: take the newest, whose lost files earlier versions will replace.
+        return next(iter(tried.values()), None)
 
     def _candidates(self) -> Iterator[Candidate]:
         for name in (BRANCH, "HEAD"):
-            lines, _, torn = read_log(self._gitdir, name)
-            for line in reversed(lines):
+            log = read_log(self._gitdir, name)
+            for line in reversed(log.lines):
                 if line.new != ZERO:
-                    yield Candidate(line.new, f"the reflog of {name}", not torn)
+                    yield Candidate(line.new, f"the reflog of {name}", not log.ends_torn)
         refs = {**packed_refs(self._gitdir)[0], **all_refs(self._gitdir)}
-        for name in (BRANCH, "refs/gitmem/verified"):
+        for name in (BRANCH, VERIFIED):
             if name in refs:
                 yield Candidate(refs[name], "packed-refs" if name == BRANCH else name)
         tagged = [(self._peeled(oid), name) for name, oid in refs.items() if name.startswith(TAGS)]
@@ -71,31 +81,31 @@ class LostRefs:
         for _, oid, name in sorted(dated, reverse=True):
             yield Candidate(oid, f"the tag {name.removeprefix(TAGS)}")
         for commit in self._ends:
-            yield Candidate(commit.oid, "a commit that was found among the objects")
+            yield Candidate(commit.oid, "a commit found in the object database")
 
     def _extended(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Newer commits that were built on CANDIDATE, where more may have come after it."""
+        """Newer commits on top of CANDIDATE, unless it is the last one."""
         if not candidate.is_last:
             for commit in self._ends:
                 if candidate.commit != commit.oid and self._leads_to(commit, candidate.commit):
-                    yield Candidate(commit.oid, f"a commit after that of {candidate.whence}")
+                    yield Candidate(commit.oid, f"a commit on top of that of {candidate.whence}")
         yield candidate
+
+    def _names(self) -> Iterator[str]:
+        """The id of every object, reachable or not."""
+        yield from loose_names(self._gitdir)
+        yield from (oid for pack in self._objects.packs for oid in pack.names())
 
     @cached_property
     def _commits(self) -> dict[str, Commit]:
         """Every commit that can be read, reachable or not."""
-        found: dict[str, Commit] = {}
-        packed = (oid for pack in self._objects.packs for oid in pack.names())
-        for oid in (*loose_names(self._gitdir), *packed):
-            commit = self._commit(oid)
-            if commit:
-                found[oid] = commit
-        return found
+        read = ((oid, readable_commit(self._objects, oid)) for oid in self._names())
+        return {oid: commit for oid, commit in read if commit}
 
     @cached_property
     def _ends(self) -> list[Commit]:
-        """The commits of memory that no other is built on, newest first."""
-        return [commit for commit in self._all_ends if not _is_said(commit)]
+        """The commits of memory without children, newest first."""
+        return [commit for commit in self._all_ends if not _is_transcript(commit)]
 
     @cached_property
     def _all_ends(self) -> list[Commit]:
@@ -104,49 +114,44 @@ class LostRefs:
         return sorted(ends, key=lambda commit: -commit.committed)
 
     def _leads_to(self, commit: Commit, *ancestors: str) -> bool:
-        waiting, seen = [commit.oid], set()
+        waiting, known = [commit.oid], set[str]()
         while waiting:
             oid = waiting.pop()
             if oid in ancestors:
                 return True
-            found = None if oid in seen else self._commits.get(oid) or self._commit(oid)
-            seen.add(oid)
+            found = None if oid in known else self._commit(oid)
+            known.add(oid)
             waiting += found.parents if found else ()
         return False
 
     def _commit(self, oid: str) -> Commit | None:
-        with suppress(ObjectDamaged):
-            kind, data = self._objects.read(oid)
-            return parse_commit(oid, data) if kind == "commit" else None
-        return None
+        """A commit, or the one that stands in for it."""
+        return self._commits.get(oid) or readable_commit(self._objects, oid)
 
     def _peeled(self, oid: str) -> Commit | None:
         with suppress(ObjectDamaged):
             kind, data = self._objects.read(oid)
             if kind == "tag":
                 oid = data.partition(b"\n")[0].removeprefix(b"object ").decode("ascii", "replace")
-        return self._commit(oid) if is_id(oid) else None
+        return readable_commit(self._objects, oid) if is_id(oid) else None
 
     def other(self, name: str) -> str:
-        """Where another ref was: by its log, what was packed of it, or by what there is."""
-        for line in reversed(read_log(self._gitdir, name)[0]):  # newer than what was packed
-            if self._commit(line.new):
+        """The last known target of a ref other than the branch; empty where none is known."""
+        for line in reversed(read_log(self._gitdir, name).lines):  # newer than packed-refs
+            if readable_commit(self._objects, line.new):
                 return line.new
         packed, _ = packed_refs(self._gitdir)
         if name in packed and self._objects.holds(packed[name]):
             return packed[name]
         if name == REF:
             gone = dropped(self._gitdir)
-            return next((e.oid for e in self._all_ends if _is_said(e) and e.oid not in gone), "")
-        return self._tag_object(name.removeprefix(TAGS)) if name.startswith(TAGS) else ""
-
-    def _tag_object(self, short: str) -> str:
-        return next((oid for name, oid in self.tags() if name == TAGS + short), "")
+            ends = (each.oid for each in self._all_ends if _is_transcript(each))
+            return next((oid for oid in ends if oid not in gone), "")
+        return next((oid for tag, oid in self.tags() if tag == name), "")
 
     def tags(self) -> Iterator[tuple[str, str]]:
-        """Every annotated tag that can be found, by the name that stands in it."""
-        packed = (oid for pack in self._objects.packs for oid in pack.names())
-        for oid in (*loose_names(self._gitdir), *packed):
+        """Every annotated tag in the object database, by the name in it."""
+        for oid in self._names():
             with suppress(ObjectDamaged):
                 kind, data = self._objects.read(oid)
                 named = re.search(rb"^tag (\S+)$", data.partition(b"\n\n")[0], re.MULTILINE)
@@ -154,16 +159,49 @@ class LostRefs:
                     yield TAGS + named[1].decode("utf-8", "replace"), oid
 
     def parent_of(self, commit: str, child: Commit) -> str:
-        """What a lost commit was built on: by the reflog, else the newest that nobody builds on."""
-        lines, _, _ = read_log(self._gitdir, BRANCH)
+        """The parent of a lost commit: by the reflog, else the newest commit without children."""
+        lines = read_log(self._gitdir, BRANCH).lines
         found = next((line.old for line in lines if line.new == commit), "")
-        if found and found != ZERO and self._commit(found):
+        if found and found != ZERO and readable_commit(self._objects, found):
             return found
         older = (end for end in self._ends if end.committed <= child.committed)
-        # Not one of those that came after: history must never lead back to where it began.
+        # No descendant of the lost commit: history must not become a circle.
         return next((end.oid for end in older if not self._leads_to(end, commit, child.oid)), "")
 
 
-def _is_said(commit: Commit) -> bool:
-    """True for a commit of what was said, which is no memory."""
+def _is_transcript(commit: Commit) -> bool:
+    """True for a commit of transcripts, which is no memory."""
     return parse(commit.message).op == OP
+
+
+def point(repository: Repository, name: str, target: str, why: str) -> bool:
+    """Point the ref NAME at TARGET, wherever it was; False on failure. Needs the group's lock.
+
+    For check and repair alone: every other move of a ref compares with the value it is based on.
+    """
+    try:
+        logged = name == BRANCH or (repository.gitdir / "logs" / name).exists()
+        message = f"check: {why}" if logged else ""
+        old = ref_tip(repository.gitdir, name)
+        move_ref(repository.gitdir, name, Move(old, target, message, int(time.time())))
+    except (GitmemError, OSError):
+        return False
+    return True
+
+
+def point_if_free(gitdir: Path, name: str, target: str, why: str) -> bool:
+    """The same, taking the lock; False while another process holds it."""
+    if all_refs(gitdir).get(name) == target:
+        return True
+    lock = Lock(lock_path(gitdir))
+    try:
+        lock.acquire(GLANCE)
+        repository = Repository(gitdir)
+    except GitmemError:
+        lock.release()
+        return False
+    try:
+        return point(repository, name, target, why)
+    finally:
+        repository.close()
+        lock.release()

@@ -1,6 +1,6 @@
-"""What history needs, and whether it is there: every object that a ref can reach, read and hashed.
+"""Read and hash every object that refs reach, or that new commits brought.
 
-Only file reads, no libgit2: what is looked at here is doubtful.
+Objects are read from their files, without libgit2, which never returns from a truncated one.
 
 By hand instead of pygit2, which has no fsck: 5,936 loose objects are inflated and hashed in 0.72 s.
 """
@@ -10,23 +10,27 @@ from __future__ import annotations
 import hashlib
 import heapq
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from time import sleep
 from typing import NamedTuple
 
+from gitmem.store.history.ancestry import read_commit, split
+from gitmem.store.history.log import walk
 from gitmem.store.objects import trees
 from gitmem.store.objects.database import ObjectDamaged, Objects, inflate
-from gitmem.store.objects.trees import FOLDER, Node, Tree
-from gitmem.store.refs.files import ZERO, is_id
-from gitmem.store.repository import BRANCH, Commit, parse_commit
+from gitmem.store.objects.trees import FOLDER, SUBMODULE, Node, Tree
+from gitmem.store.refs.files import VERIFIED, is_id
+from gitmem.store.repository import BRANCH, Commit, Repository, differences, parse_commit
 
-GITLINK = 0o160000
 _NAME_LENGTH = 38
 _ID_LENGTH = 12
+PAUSE = 0.2
+"""Seconds in which `git gc` has put an object that it moves into its new place."""
 
 
 class Lack(NamedTuple):
-    """An object that a ref needs and nobody can read."""
+    """An object that a ref needs and that cannot be read."""
 
     oid: str
     kind: str
@@ -34,20 +38,20 @@ class Lack(NamedTuple):
     commit: str
     """The newest commit that needs it; empty when a ref names it itself."""
     path: str
-    """Where it stands in that commit; empty for a commit, a tag or a root folder."""
+    """Its path in that commit; empty for a commit, a tag or a root folder."""
     ref: str
     at_head: bool
-    """True when the memory of today needs it, not only its past."""
+    """True when HEAD needs it, not only its past."""
 
     @property
     def id(self) -> str:
-        """What `check --acknowledge` takes, where somebody may decide to live without it."""
+        """The argument for `check --acknowledge`."""
         what = f"{self.oid} {self.path}"
         return hashlib.sha1(what.encode("utf-8", "surrogateescape")).hexdigest()[:_ID_LENGTH]
 
 
 def loose_names(gitdir: Path) -> Iterator[str]:
-    """The id of every loose object, by the names of the files."""
+    """The id of every loose object, by file name."""
     objects = gitdir / "objects"
     for folder in sorted(os.listdir(objects)) if objects.is_dir() else ():
         if len(folder) == 2 and is_id(folder.rjust(40, "0")):  # noqa: PLR2004 - two hex digits
@@ -64,10 +68,10 @@ def _listed(folder: Path) -> list[str]:
 
 
 def check_loose(objects: Objects, oid: str) -> str | None:
-    """The kind of a loose object that is sound; None when it has gone; ObjectDamaged otherwise."""
+    """The kind of a sound loose object; None when it is gone; raises ObjectDamaged otherwise."""
     path = objects.loose_path(oid)
     try:
-        # Without blocking: whatever stands here may be a pipe.
+        # Without blocking: a pipe may have that name.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
@@ -81,16 +85,16 @@ def check_loose(objects: Objects, oid: str) -> str | None:
 
 
 class Walk:
-    """A walk over everything that some refs can reach."""
+    """A walk over everything that refs reach."""
 
     def __init__(
         self, objects: Objects, sound: Iterable[str] = (), step: Callable[[], None] = lambda: None
     ) -> None:
         self._objects = objects
-        self._sound = set(sound)  # verified already: need not be read again to know that it can be
+        self._sound = set(sound)  # read before: need not be read again
         self._step = step
         self._packs = list(objects.packs)
-        self._seen: set[str] = set()
+        self._visited: set[str] = set()
         self._known: set[str] = set()
         self._queue: list[tuple[int, int, str, Commit]] = []
         self._lacks: dict[str, Lack] = {}
@@ -102,32 +106,32 @@ class Walk:
 
     @property
     def lacks(self) -> list[Lack]:
-        """What cannot be read, each object once."""
+        """The objects that cannot be read, each once."""
         return list(self._lacks.values())
 
     def knows(self, oid: str) -> bool:
         """True for an object that was visited and can be read."""
-        return oid not in self._lacks and (oid in self._seen or oid in self._known)
+        return oid not in self._lacks and (oid in self._visited or oid in self._known)
 
     def trust(self, verified: str) -> None:
-        """Take VERIFIED and all before it as sound as far as it is in packs, which are sound.
+        """Take VERIFIED and its history as sound as far as it is in packs, which were checked.
 
-        Commits are read all the same, and so is what is loose: a file can vanish by itself.
+        Commits and loose objects are read all the same: a single file can vanish.
         """
         waiting = [verified]
         while waiting:
             oid = waiting.pop()
             if oid in self._known:
                 continue
-            commit = self._commit(oid, "", "refs/gitmem/verified")
+            commit = self._commit(oid, "", VERIFIED)
             self._known.add(oid)
             if commit:
                 self._visit(commit)
-                self._tree(commit, "refs/gitmem/verified", at_head=False, trusting=True)
+                self._tree(commit, VERIFIED, at_head=False, trusting=True)
                 waiting += commit.parents
 
     def run(self, refs: dict[str, str]) -> None:
-        """Visit everything that REFS reach, the branch first and the newest commits first."""
+        """Visit everything that REFS reach: the branch first, the newest commits first."""
         tip = refs.get(BRANCH)
         if tip:
             self._add_tip(BRANCH, tip)
@@ -138,7 +142,7 @@ class Walk:
         self._run()
 
     def look_at(self, commit: str) -> None:
-        """Visit the files of one commit as if it were HEAD, and not what came before."""
+        """Visit the files of one commit as if it were HEAD, without its history."""
         self._add_tip(BRANCH, commit)
         self._queue.clear()
 
@@ -155,10 +159,10 @@ class Walk:
             self._push(commit, name)
 
     def _peeled(self, oid: str) -> Commit | str:
-        """The commit that a tag was put on; the id of what is no commit."""
+        """The commit that OID is or that a tag names; an id for any other object."""
         kind, data = self._objects.read(oid)
         while kind == "tag":
-            self._seen.add(oid)
+            self._visited.add(oid)
             oid = data.partition(b"\n")[0].removeprefix(b"object ").decode("ascii", "replace")
             if not is_id(oid):
                 raise ObjectDamaged(oid, "not a tag")
@@ -166,9 +170,9 @@ class Walk:
         return parse_commit(oid, data) if kind == "commit" else oid
 
     def _push(self, commit: Commit, ref: str) -> None:
-        if commit.oid not in self._seen and commit.oid not in self._known:
-            self._seen.add(commit.oid)
-            heapq.heappush(self._queue, (-commit.committed, len(self._seen), ref, commit))
+        if commit.oid not in self._visited and commit.oid not in self._known:
+            self._visited.add(commit.oid)
+            heapq.heappush(self._queue, (-commit.committed, len(self._visited), ref, commit))
 
     def _run(self) -> None:
         while self._queue:
@@ -176,7 +180,7 @@ class Walk:
             self._visit(commit)
             self._tree(commit, ref, at_head=False)
             for parent in commit.parents:
-                if parent in self._seen or parent in self._known:
+                if parent in self._visited or parent in self._known:
                     continue
                 found = self._commit(parent, commit.oid, ref)
                 if found:
@@ -190,22 +194,22 @@ class Walk:
 
     def _commit(self, oid: str, child: str, ref: str) -> Commit | None:
         try:
-            return parse_commit(oid, self._objects.read_as("commit", oid))
+            return read_commit(self._objects, oid)
         except ObjectDamaged as damage:
             self._lack(Lack(oid, "commit", damage.why, child, "", ref, False))
             return None
 
     def _tree(self, commit: Commit, ref: str, *, at_head: bool, trusting: bool = False) -> None:
-        """Read the folders and files of a commit that were not seen before."""
+        """Read the folders and files of a commit that were not read before."""
         waiting = [("", Node(FOLDER, commit.tree))]
         while waiting:
             path, node = waiting.pop()
             if at_head and not node.is_folder:
                 self.entries.append((path, node))
-            again = node.oid in self._seen and not (at_head and node.is_folder)
-            if again or node.mode == GITLINK or (trusting and self._is_packed(node.oid)):
+            again = node.oid in self._visited and not (at_head and node.is_folder)
+            if again or node.mode == SUBMODULE or (trusting and self._is_packed(node.oid)):
                 continue
-            self._seen.add(node.oid)
+            self._visited.add(node.oid)
             kind = "tree" if node.is_folder else "blob"
             tree = self._read(Lack(node.oid, kind, "", commit.oid, path, ref, at_head))
             for name, child in (tree or {}).items():
@@ -215,7 +219,7 @@ class Walk:
         return any(pack.offset(oid) is not None for pack in self._packs)
 
     def _read(self, lack: Lack) -> Tree | None:
-        """Read what LACK describes; note it as lacking when that fails."""
+        """Read the object that LACK describes; record it as lacking when that fails."""
         if lack.kind == "blob" and lack.oid in self._sound:
             return None
         try:
@@ -228,60 +232,73 @@ class Walk:
         return None
 
     def _lack(self, lack: Lack) -> None:
-        self._seen.add(lack.oid)
+        self._visited.add(lack.oid)
         self._lacks.setdefault(lack.oid, lack)
 
 
-class Wholeness:
-    """Whether commits can be read whole: with their files and with all that lies behind them.
+class Scrubbed(NamedTuple):
+    """The result of reading all new objects."""
 
-    What is KNOWN is taken as whole: refs lead to it, and a walk of theirs judges it.
+    commits: int
+    files: int
+    """Versions of files; folders are read on the way."""
+    lacks: tuple[str, ...] = ()
+    """A message for each object that cannot be read."""
+    rewound: bool = False
+    """True when the verified commit is no longer part of the history."""
+    lost: frozenset[str] = frozenset()
+    """The objects that cannot be read."""
+
+
+def scrub(repository: Repository, tip: str, verified: str | None) -> Scrubbed:
+    """Read and hash everything that TIP reaches and VERIFIED does not.
+
+    The cost is that of the new commits, however long the history before them is. Objects that
+    cannot be read are read again after a moment: a `git gc` may be moving them.
     """
+    found = _scrubbed(repository, tip, verified)
+    if found.lacks:
+        sleep(PAUSE)
+        repository.objects.close()
+        found = _scrubbed(repository, tip, verified)
+    return found
 
-    def __init__(self, objects: Objects, known: Callable[[str], bool]) -> None:
-        self._objects, self._known = objects, known
-        self._answers: dict[str, bool] = {ZERO: True}
 
-    def of(self, head: str) -> bool:
-        """The answer for HEAD; parents come first, and each object is read once."""
-        waiting, begun = [head], set[str]()
-        with self._objects.probing():
-            while waiting:
-                oid = waiting[-1]
-                commit = None if self._is_settled(oid) else self._commit(oid)
-                begun.add(oid)
-                needed = [each for each in commit.parents if each not in begun] if commit else []
-                needed = [each for each in needed if not self._is_settled(each)]
-                waiting += needed
-                if not needed:
-                    waiting.pop()
-                    if commit:
-                        self._judge(commit)
-        return self._answer(head)
-
-    def _is_settled(self, oid: str) -> bool:
-        return oid in self._answers or self._known(oid)
-
-    def _answer(self, oid: str) -> bool:
-        return self._answers.get(oid, True)
-
-    def _commit(self, oid: str) -> Commit | None:
+def _scrubbed(repository: Repository, tip: str, verified: str | None) -> Scrubbed:
+    lacks: dict[str, str] = {}
+    sound: set[str] = set()
+    try:
+        commits, joined = _new_commits(repository, tip, verified)
+    except ObjectDamaged as damage:
+        return Scrubbed(0, 0, (damage.message,), lost=frozenset((damage.oid,)))
+    for commit in commits:
         try:
-            return parse_commit(oid, self._objects.read_as("commit", oid))
-        except (ObjectDamaged, ValueError):
-            self._answers[oid] = False
-            return None
+            for oid in _new_files(repository, repository.commit(commit)):
+                if oid not in sound and oid not in lacks:
+                    try:
+                        repository.objects.read_as("blob", oid)
+                        sound.add(oid)
+                    except ObjectDamaged as damage:
+                        lacks[oid] = damage.message
+        except ObjectDamaged as damage:  # a folder
+            lacks[damage.oid] = damage.message
+    words = tuple(lacks.values())
+    return Scrubbed(len(commits), len(sound), words, not joined, frozenset(lacks))
 
-    def _judge(self, commit: Commit) -> None:
-        behind = all(map(self._answer, commit.parents))
-        self._answers[commit.oid] = behind and self._holds(Node(FOLDER, commit.tree))
 
-    def _holds(self, node: Node) -> bool:
-        if node.mode != GITLINK and not self._is_settled(node.oid):
-            try:
-                data = self._objects.read_as("tree" if node.is_folder else "blob", node.oid)
-                below = trees.parse(data).values() if node.is_folder else ()
-                self._answers[node.oid] = all(map(self._holds, below))
-            except (ObjectDamaged, ValueError, IndexError):
-                self._answers[node.oid] = False
-        return self._answer(node.oid)
+def _new_files(repository: Repository, commit: Commit) -> Iterator[str]:
+    """The blobs that a commit brought; its new folders are read on the way."""
+    before = repository.commit(commit.parents[0]).tree if commit.parents else None
+    for _, _, node in differences(repository, "", before, commit.tree):
+        if node and node.mode != SUBMODULE:
+            yield node.oid
+
+
+def _new_commits(
+    repository: Repository, tip: str, verified: str | None
+) -> tuple[Sequence[str], bool]:
+    """The commits behind TIP and not behind VERIFIED; and whether VERIFIED is behind TIP."""
+    if verified is None:
+        return [each.oid for each in walk(repository, tip)], True
+    apart = split(repository.objects, tip, verified)
+    return apart.ours, not apart.theirs

@@ -1,212 +1,238 @@
-"""A branch that was moved back: what it held is still there, but only a reflog keeps it."""
+"""Check and repair what only reflogs lead to: rewound branches, kept and broken commits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
+from gitmem.model.hints import Hint, call
 from gitmem.model.text.format import counted
+from gitmem.store.durable import write_durably
 from gitmem.store.fsck.acknowledged import read_acknowledged
-from gitmem.store.fsck.findings import REPAIR, Finding, info, warning
-from gitmem.store.fsck.reachable import Wholeness
-from gitmem.store.lost_commits.departures import logged_parents, readable_before
-from gitmem.store.lost_commits.kept import KEPT, let_go, rebuilt, unreadable
+from gitmem.store.fsck.findings import CheckFinding, Repaired, info, warning
+from gitmem.store.history.ancestry import reached, read_commit, readable_commit
+from gitmem.store.lost_commits.departures import lost_heads, outermost
+from gitmem.store.lost_commits.kept import KEPT, keep, rebuilt
+from gitmem.store.lost_commits.rebuild import note_rebuilt, rebuild_line
+from gitmem.store.lost_commits.reflog import logged_ids, moves_from
+from gitmem.store.lost_commits.unreadable import unreadable
+from gitmem.store.objects import trees
 from gitmem.store.objects.database import ObjectDamaged, Objects
-from gitmem.store.refs.files import ZERO, LogLine, log_names, read_log
-from gitmem.store.repository import BRANCH, parse_commit
+from gitmem.store.objects.trees import FOLDER, SUBMODULE, Node
+from gitmem.store.refs.files import ZERO, LogLine, all_refs, log_names, parse_log, read_log
+from gitmem.store.repository import BRANCH, Commit, Repository
+from gitmem.store.setup import to_quarantine
 
 REWOUND = "branch-rewound"
 KEPT_CODE = "commits-kept"
 BROKEN_LOG = "reflog-unreadable"
 MOST = 100
-"""How many findings of one kind are listed one by one."""
+"""The number of findings of one kind that are listed one by one."""
 
 
 def rewound_findings(
-    gitdir: Path, refs: Mapping[str, str], objects: Objects, verified: str
-) -> list[Finding]:
-    """Every line of commits that the branch once had and that no ref leads to any more."""
-    lines, _, _ = read_log(gitdir, BRANCH)
+    gitdir: Path, refs: Mapping[str, str], objects: Objects
+) -> Iterator[CheckFinding]:
+    """Commits that the branch once had and no ref leads to, and those that are kept."""
+    lines = read_log(gitdir, BRANCH).lines
     while lines and lines[-1].new != refs.get(BRANCH):
         lines.pop()  # of a writer that went on after the refs were read
-    heads = lost_heads(gitdir, refs, objects, lines, verified)
-    found = [
-        warning(REWOUND, f"the branch was moved back: {_what(heads[oid], oid)}", object=oid)
-        for oid in list(heads)[:MOST]
-    ]
+    heads = lost_heads(gitdir, refs, objects, lines)
+    for oid, how in list(heads.items())[:MOST]:
+        what = f"{oid[:10]} left it{_by(how)}, and only the reflog still names it"
+        yield warning(REWOUND, f"the branch was moved back: {what}", object=oid)
     if len(heads) > MOST:
-        more = f"the branch was moved back: {counted(len(heads) - MOST, 'commit')} more left it"
-        found.append(warning(REWOUND, more, hint=REPAIR))
-    return [*found, *_kept_findings(gitdir, refs, lines)]
+        more = f"{counted(len(heads) - MOST, 'commit')} more left it"
+        yield warning(REWOUND, f"the branch was moved back: {more}")
+    yield from _kept_findings(refs, lines)
 
 
-def _what(how: str, oid: str) -> str:
-    moved = f" by `{how}`" if how else ""
-    return f"{oid[:10]} left it{moved}, and only the reflog still names it"
+def _by(how: str) -> str:
+    return f" by `{how}`" if how else ""
 
 
-def _kept_findings(
-    gitdir: Path, refs: Mapping[str, str], lines: Sequence[LogLine]
-) -> Iterator[Finding]:
+def _kept_findings(refs: Mapping[str, str], lines: Sequence[LogLine]) -> Iterator[CheckFinding]:
     kept = [oid for name, oid in refs.items() if name.startswith(KEPT)]
     how = moves_from(lines)
     for oid in kept[:MOST]:
-        moved = f" by `{how[oid]}`" if how.get(oid) else ""
-        text = f"{oid[:10]} left the branch{moved} and is kept"
-        hint = f"bring it back: `gitmem kept restore {oid[:10]}`; drop it: `gitmem kept drop"
-        yield info(KEPT_CODE, text, object=oid, hint=f"{hint} {oid[:10]} --yes`")
+        short = oid[:10]
+        text = f"{short} left the branch{_by(how.get(oid, ''))} and is kept"
+        restore, drop = call("kept restore", short), call("kept drop", short, yes=True)
+        hint = Hint("merge it back: ", restore, "; drop it: ", drop)
+        yield info(KEPT_CODE, text, object=oid, hint=hint)
     if len(kept) > MOST:
         text = f"{counted(len(kept) - MOST, 'commit')} more left the branch and are kept"
-        yield info(KEPT_CODE, text, hint="list them: `gitmem kept`")
+        yield info(KEPT_CODE, text, hint=Hint("list them: ", call("kept")))
 
 
-def unreadable_findings(gitdir: Path, objects: Objects) -> Iterator[Finding]:
-    """What was left out of rebuilt commits, until somebody has it again or knows of it."""
+def unreadable_findings(gitdir: Path, objects: Objects) -> Iterator[CheckFinding]:
+    """Objects that rebuilt commits lack, until a copy is restored or the loss acknowledged."""
     done = read_acknowledged(gitdir).ids
     lost = [each for each in unreadable(gitdir, objects) if each.id not in done]
     for each in lost[:MOST]:
-        way = way_back(gitdir, each.kind, each.object, each.id)
-        found = warning("version-lost", each.told, path=each.path, object=each.object, hint=way)
+        hint = way_back(gitdir, each.kind, each.object, each.id)
+        found = warning("version-lost", each.message, path=each.path, object=each.object, hint=hint)
         yield found._replace(id=each.id)
 
 
-def settled_ids(gitdir: Path) -> set[str]:
-    """The commits of which `check --repair` has kept all that can be, once it has been over them.
+def way_back(gitdir: Path, kind: str, oid: str, id: str = "") -> str:
+    """How to restore an object from a copy of the group; with ID, also how to acknowledge its loss.
 
-    Those that only another reflog names, such as that of a detached HEAD, are not among them.
+    The hint restores the object and not the file: a newer version may stand there.
     """
-    return logged_ids(gitdir, BRANCH).union(*rebuilt(gitdir).items())
-
-
-def logged_ids(gitdir: Path, *names: str) -> set[str]:
-    """The commits that the reflogs of NAMES name."""
-    lines = (line for name in names for line in read_log(gitdir, name)[0])
-    return {oid for line in lines for oid in (line.old, line.new)}
+    way = (
+        f"from a copy of this group: `git -C COPY cat-file {kind} {oid} | "
+        f"git --git-dir={quote(str(gitdir))} hash-object -t {kind} -w --stdin`"
+    )
+    if not id:
+        return way
+    return Hint(way, "; if no copy exists: ", call("check", acknowledge=id))
 
 
 def broken_log_findings(
     gitdir: Path, objects: Objects, known: Callable[[str], bool]
-) -> Iterator[Finding]:
+) -> Iterator[CheckFinding]:
     """Reflogs that lead to commits which lack an object: every `git gc` fails for that.
 
-    That the copy of such a line was dropped, or its loss acknowledged, does not end it.
+    Dropping the copy of such a commit, or acknowledging its loss, does not end that.
     """
     whole = Wholeness(objects, known)
     for name in log_names(gitdir):
-        lines, _, _ = read_log(gitdir, name)
+        lines = read_log(gitdir, name).lines
         named = dict.fromkeys(oid for line in lines for oid in (line.new, line.old))
         broken = [each for each in named if not whole.of(each)]
-        # A commit that is missing itself is told as such, and harms no gc.
-        broken = [each for each in broken if _parents(objects, each) is not None]
+        # A missing commit has its own finding, and no gc fails for it.
+        broken = [each for each in broken if readable_commit(objects, each)]
         if broken:
             what = f"{counted(len(broken), 'commit')} that cannot be read whole"
             text = f"the reflog of {name} leads to {what}, and so `git gc` fails"
             yield warning(BROKEN_LOG, text, path=f"logs/{name}", object=broken[0])
 
 
-def way_back(gitdir: Path, kind: str, oid: str, id: str = "") -> str:
-    """Bring the object back, and not its text to the file: a newer version may stand there.
+class Wholeness:
+    """Whether commits can be read whole: with their files and their history.
 
-    ID is what `check --acknowledge` takes where that may end it, too.
+    Objects that are KNOWN count as whole: refs lead to them, and another walk checks them.
     """
-    way = (
-        f"from a copy of this group: `git -C COPY cat-file {kind} {oid} | "
-        f"git --git-dir={quote(str(gitdir))} hash-object -t {kind} -w --stdin`"
-    )
-    return f"{way}; if nobody has a copy: `gitmem check --acknowledge {id}`" if id else way
+
+    def __init__(self, objects: Objects, known: Callable[[str], bool]) -> None:
+        self._objects, self._known = objects, known
+        self._answers: dict[str, bool] = {ZERO: True}
+
+    def of(self, head: str) -> bool:
+        """True when HEAD is whole; parents are checked first, each object once."""
+        waiting, begun = [head], set[str]()
+        with self._objects.probing():
+            while waiting:
+                oid = waiting[-1]
+                commit = None if self._is_decided(oid) else self._commit(oid)
+                begun.add(oid)
+                needed = [each for each in commit.parents if each not in begun] if commit else []
+                needed = [each for each in needed if not self._is_decided(each)]
+                waiting += needed
+                if not needed:
+                    waiting.pop()
+                    if commit:
+                        behind = all(map(self._answer, commit.parents))
+                        self._answers[oid] = behind and self._holds(Node(FOLDER, commit.tree))
+        return self._answer(head)
+
+    def _is_decided(self, oid: str) -> bool:
+        return oid in self._answers or self._known(oid)
+
+    def _answer(self, oid: str) -> bool:
+        return self._answers.get(oid, True)
+
+    def _commit(self, oid: str) -> Commit | None:
+        try:
+            return read_commit(self._objects, oid)
+        except (ObjectDamaged, ValueError):
+            self._answers[oid] = False
+            return None
+
+    def _holds(self, node: Node) -> bool:
+        if node.mode != SUBMODULE and not self._is_decided(node.oid):
+            try:
+                data = self._objects.read_as("tree" if node.is_folder else "blob", node.oid)
+                below = trees.parse(data).values() if node.is_folder else ()
+                self._answers[node.oid] = all(map(self._holds, below))
+            except (ObjectDamaged, ValueError, IndexError):
+                self._answers[node.oid] = False
+        return self._answer(node.oid)
 
 
-def moves_from(lines: Iterable[LogLine]) -> dict[str, str]:
-    """What the reflog says about the move that led away from each commit."""
-    return {line.old: line.message for line in lines if not line.is_ours}
+def drop_torn_lines(gitdir: Path) -> Iterator[Repaired]:
+    """Remove torn lines from reflogs."""
+    yield from _rewrite_logs(gitdir, lambda line: line)
 
 
-def lost_heads(
-    gitdir: Path,
-    refs: Mapping[str, str],
-    objects: Objects,
-    lines: Sequence[LogLine],
-    verified: str,
-) -> dict[str, str]:
-    """The commits that LINES know, that nobody let go, and that no ref but VERIFIED leads to.
+def drop_broken_lines(repository: Repository) -> Iterator[Repaired]:
+    """Remove lines of reflogs that name lost commits; copies replace commits that lack objects.
 
-    Newest first, with what the reflog says; one that leads to another stands for both. The cost is
-    that of one walk through the commits, whatever the number of moves.
+    Only after everything that left the branch is kept: these lines are the last to know the parent
+    of a damaged commit. A line whose commit lacks an object makes every `git gc` fail; it goes even
+    where its copy was dropped.
     """
-    said = moves_from(lines)
-    logged = logged_parents(lines)
-    left = [*_left_behind(objects, lines), refs.get(verified, "")]
-    wanted = list(filter(None, (readable_before(objects, oid, logged) for oid in left)))
-    gone = let_go(gitdir)
-    starts = [oid for name, oid in refs.items() if name != verified]
-    lost, reached = _unreached(objects, starts, [oid for oid in wanted if oid not in gone])
-    heads: dict[str, str] = {}
-    for oid in dict.fromkeys(oid for oid in wanted if oid in lost):
-        if oid not in reached:
-            for older in _behind(objects, oid, reached):
-                heads.pop(older, None)
-            heads[oid] = said.get(oid, "")
-    return heads
+    gitdir, objects = repository.gitdir, repository.objects
+    broken = _broken(repository, logged_ids(gitdir, *log_names(gitdir)))
+    copies = {old: new for old, new in rebuilt(gitdir).items() if old in broken}
+
+    def mended(line: bytes) -> bytes | None:
+        old, new, rest = line.split(b" ", 2)
+        ids = [_newest(oid.decode("ascii"), copies) for oid in (old, new)]
+        sound = all(oid == ZERO or readable_commit(objects, oid) for oid in ids)
+        kept = sound and broken.isdisjoint(ids)
+        return b" ".join((*(oid.encode("ascii") for oid in ids), rest)) if kept else None
+
+    yield from _rewrite_logs(gitdir, mended)
 
 
-def _left_behind(objects: Objects, lines: Sequence[LogLine]) -> Iterator[str]:
-    """The commits that a move may have led away from, newest first.
+def _rewrite_logs(gitdir: Path, mended: Callable[[bytes], bytes | None]) -> Iterator[Repaired]:
+    """Write each reflog again with its sound lines as MENDED; None removes a line."""
+    for name in log_names(gitdir):
+        path = gitdir / "logs" / name
+        lines = list(filter(None, path.read_bytes().split(b"\n"))) if path.is_file() else []
+        kept = [new for line in lines if parse_log(line).lines and (new := mended(line))]
+        if kept != lines:
+            to_quarantine(gitdir, path, f"reflog-{path.name}")
+            write_durably(path, b"".join(line + b"\n" for line in kept))
+            for code in ("reflog-torn", BROKEN_LOG):
+                yield Repaired(code, "sound lines are kept", f"logs/{name}")
 
-    A move of ours, and a commit on top of another, leads on.
+
+def _newest(oid: str, copies: Mapping[str, str]) -> str:
+    """The newest copy of OID: a copy may have been damaged, and copied again."""
+    tried = set[str]()
+    while oid in copies and oid not in tried:
+        tried.add(oid)
+        oid = copies[oid]
+    return oid
+
+
+def keep_broken(repository: Repository) -> None:
+    """Keep what can be read of broken commits that only other reflogs name.
+
+    A detached HEAD or another branch was at them, and `drop_broken_lines` removes their lines. A
+    line that can be read whole is left to git.
     """
-    if lines:
-        yield lines[-1].new
-    for at in range(len(lines) - 1, -1, -1):
-        line = lines[at]
-        if line.old != ZERO and not _leads_on(objects, line):
-            yield line.old
-        if at and lines[at - 1].new not in (line.old, ZERO):
-            yield lines[at - 1].new
+    gitdir, objects = repository.gitdir, repository.objects
+    named = logged_ids(gitdir, *log_names(gitdir))
+    # `keep_lost` has kept all that the reflog of the branch names.
+    named -= logged_ids(gitdir, BRANCH).union(*rebuilt(gitdir).items())
+    broken = [oid for oid in sorted(named & _broken(repository, named)) if objects.holds(oid)]
+    for oid in outermost(objects, broken, set(), {}):
+        line = rebuild_line(repository, oid)
+        if line.made:
+            keep(repository, line.head)
+            note_rebuilt(gitdir, line)
 
 
-def _leads_on(objects: Objects, line: LogLine) -> bool:
-    if line.is_ours and not line.message.startswith("check: "):
-        return True
-    return line.old in (_parents(objects, line.new) or ())
-
-
-def _unreached(
-    objects: Objects, starts: Iterable[str], wanted: Iterable[str]
-) -> tuple[set[str], set[str]]:
-    """Those of WANTED that can be read and do not lie behind any of STARTS; and all that does.
-
-    The second is all of it only where the first is not empty.
-    """
-    missing = {oid for oid in wanted if _parents(objects, oid) is not None}
-    seen: set[str] = set()
-    waiting = list(starts)
-    missing.difference_update(waiting)
-    while waiting and missing:
-        oid = waiting.pop()
-        if oid not in seen:
-            seen.add(oid)
-            missing.discard(oid)
-            waiting += _parents(objects, oid) or ()
-    return missing, seen
-
-
-def _behind(objects: Objects, start: str, reached: set[str]) -> Iterator[str]:
-    """START and what lies behind it, as far as it is not REACHED before; it is now."""
-    waiting = [start]
-    while waiting:
-        oid = waiting.pop()
-        if oid not in reached:
-            reached.add(oid)
-            yield oid
-            waiting += _parents(objects, oid) or ()
-
-
-def _parents(objects: Objects, oid: str) -> tuple[str, ...] | None:
-    try:
-        kind, data = objects.read(oid)
-    except ObjectDamaged:
-        return None
-    if kind == "tag":
-        return (data[7:47].decode("ascii", "replace"),)
-    return parse_commit(oid, data).parents if kind == "commit" else None
+def _broken(repository: Repository, named: set[str]) -> set[str]:
+    """Those of NAMED, and of the rebuilt commits, that cannot be read whole."""
+    objects, known = repository.objects, set[str]()
+    for oid in all_refs(repository.gitdir).values():
+        known |= reached(objects, oid, known)
+    whole = Wholeness(objects, known.__contains__)
+    named = named.union(*rebuilt(repository.gitdir).items())
+    return {oid for oid in named if not whole.of(oid)}

@@ -1,33 +1,44 @@
-"""Mending a group: what is damaged is kept in quarantine, what is lost is looked for.
+"""Repair a group: lost objects are looked for, damaged files go to quarantine.
 
-Starts from a git directory alone, since the repository may not open. Everything happens under the
-group's lock, and everything can be done again without harm.
+Starts from a git directory alone, since the repository may not open. Every step happens under the
+group's lock and can be repeated without harm.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
 from gitmem.errors import GitmemError
 from gitmem.model.commit_messages import Note
 from gitmem.model.scope import Scope
-from gitmem.store.durable import make_folders
-from gitmem.store.fsck import git_directory as upkeep
-from gitmem.store.fsck import mend_git_directory as tidying
-from gitmem.store.fsck.lost_objects import Healer, Sources
-from gitmem.store.fsck.mend_git_directory import Done
-from gitmem.store.fsck.mend_packs import readable, rebuild_index, write_pack
-from gitmem.store.fsck.packs import PackFault, pack_faults
+from gitmem.store import durable
+from gitmem.store.fsck.earlier_versions import HeadRepair, Replaced
+from gitmem.store.fsck.findings import Repaired
+from gitmem.store.fsck.git_directory import (
+    knows_format,
+    make_folders,
+    repair_config,
+    repair_head,
+    repair_modes,
+)
+from gitmem.store.fsck.index_and_worktree import (
+    capture_worktree,
+    is_untied,
+    repair_index,
+    repair_worktree,
+)
+from gitmem.store.fsck.leftovers import remove_leftovers, remove_stale_locks, repair_record
+from gitmem.store.fsck.lost_objects import Healer, ObjectSources
+from gitmem.store.fsck.packs import PackFault, pack_faults, readable, rebuild_index, write_pack
 from gitmem.store.fsck.reachable import check_loose, loose_names
-from gitmem.store.fsck.reflogs import REWOUND
-from gitmem.store.fsck.refs import RefRepair, is_tip
-from gitmem.store.fsck.replace_lost import Mended, Mending
+from gitmem.store.fsck.reflogs import REWOUND, drop_broken_lines, drop_torn_lines, keep_broken
+from gitmem.store.fsck.refs import BROKEN, RefRepair, is_tip
 from gitmem.store.lock import Lock, lock_path
-from gitmem.store.lost_commits.keep_lost import keep_lost
+from gitmem.store.lost_commits.departures import keep_lost
 from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.objects.packs import Content
 from gitmem.store.refs.files import is_id
@@ -45,30 +56,32 @@ FINDER = Note(
 
 def repair(
     gitdir: Path, default: Path, clock: Callable[[], datetime], scope: Scope | None = None
-) -> list[Done]:
-    """Mend what can be mended in GITDIR, whose work tree is at DEFAULT unless it says otherwise.
+) -> list[Repaired]:
+    """Repair GITDIR, whose work tree is DEFAULT unless its configuration names another.
 
-    SCOPE: what in that is memory; None for all of it.
+    SCOPE limits what in the work tree is memory. A newer format is left alone.
     """
     with suppress(OSError):
-        if not upkeep.knows_format(parse_config((gitdir / "config").read_text("utf-8", "replace"))):
+        if not knows_format(parse_config((gitdir / "config").read_text("utf-8", "replace"))):
             return []
-    done = list(tidying.make_folders(gitdir))
+    done = list(make_folders(gitdir))
     with Lock(lock_path(gitdir)) as lock:
         work = _Repair(gitdir, default, clock, lock, scope)
         steps = (work.outfit, work.packs, work.loose, work.refs, work.history, work.work_tree)
-        for step in (*steps, work.departed):
-            with suppress(_Hopeless):
+        for step in (*steps, work.lost_commits):
+            with suppress(_Impossible):
                 done += step()
-        done += tidying.mend_modes(gitdir)
+        done += repair_modes(gitdir)
     return done
 
 
-class _Hopeless(Exception):
-    """A step cannot be done; the next check will say why."""
+class _Impossible(Exception):
+    """A step cannot be done; the next check reports why."""
 
 
 class _Repair:
+    """The steps of a repair."""
+
     def __init__(
         self,
         gitdir: Path,
@@ -77,26 +90,24 @@ class _Repair:
         lock: Lock,
         scope: Scope | None,
     ) -> None:
-        self._scope = scope
-        self._gitdir, self._default = gitdir, default
+        self._gitdir, self._default, self._scope = gitdir, default, scope
         self._clock, self._lock = clock, lock
         self._moved_back = False
-        self._mended: list[Mended] = []
-
-    def outfit(self) -> Iterator[Done]:
-        """What is needed to open the repository."""
-        yield from tidying.mend_config(self._gitdir, self._default)
-        yield from tidying.mend_head(self._gitdir)
-        yield from tidying.remove_stale_locks(self._gitdir)
-        raw = Path(lock_path(self._gitdir)).read_bytes()
-        yield from tidying.mend_record(self._gitdir, self._lock, raw)
+        self._replaced: list[Replaced] = []
 
     @property
     def _root(self) -> Path:
         return worktree_of(self._gitdir) or self._default
 
-    def packs(self) -> Iterator[Done]:
-        """Save what damaged packs still give, and let a whole one take their place."""
+    def outfit(self) -> Iterator[Repaired]:
+        """Repair what is needed to open the repository."""
+        yield from repair_config(self._gitdir, self._default)
+        yield from repair_head(self._gitdir)
+        yield from remove_stale_locks(self._gitdir)
+        yield from repair_record(self._gitdir, self._lock)
+
+    def packs(self) -> Iterator[Repaired]:
+        """Replace damaged packs by a pack of their readable objects."""
         faults: dict[str, dict[str, PackFault]] = {}
         for fault in pack_faults(self._gitdir):
             faults.setdefault(fault.stem, {})[fault.code] = fault
@@ -107,12 +118,11 @@ class _Repair:
                 self._salvage(stem)
             for fault in found.values():
                 name = os.path.relpath(fault.path, self._gitdir)
-                yield Done(
-                    fault.code, "what could be read is kept, the rest is in quarantine", name
-                )
+                text = "readable objects are kept, the rest is in quarantine"
+                yield Repaired(fault.code, text, name)
 
     def _index_again(self, stem: str, found: dict[str, PackFault]) -> bool:
-        """Write the index of a sound pack anew; False when the pack does not give all it should."""
+        """Write the index of a sound pack again; False when the pack lacks objects."""
         if "pack-missing" in found:
             self._aside(f"{stem}.idx")
         if not found.keys() & {"pack-index-damaged", "pack-index-missing"}:
@@ -123,11 +133,11 @@ class _Repair:
         return rebuild_index(stem) == count
 
     def _salvage(self, stem: str) -> None:
-        sources, objects = Sources(self._gitdir, self._root), Objects(self._gitdir)
+        sources, objects = ObjectSources(self._gitdir, self._root), Objects(self._gitdir)
         lent: set[str] = set()
 
         def supply(oid: str) -> Content | None:
-            """What others are built on may be sound in a file of its own or in another pack."""
+            """A delta base may be sound as a loose object or in another pack."""
             with suppress(ObjectDamaged):
                 return objects.read(oid) if is_id(oid) else None
             lent.add(oid)
@@ -135,7 +145,7 @@ class _Repair:
 
         opened, found = readable(stem, supply)
         # A copy of a lost object serves to read others here. Whether it comes back is decided
-        # where it is known who needs it, since it may hold a credential.
+        # where it is known which ref needs it, since it may hold a credential.
         found = {oid: pack for oid, pack in found.items() if oid not in lent}
         try:
             if found:
@@ -151,8 +161,8 @@ class _Repair:
         if os.path.lexists(path):
             to_quarantine(self._gitdir, Path(path), os.path.basename(path))
 
-    def loose(self) -> Iterator[Done]:
-        """Move damaged object files out of sight."""
+    def loose(self) -> Iterator[Repaired]:
+        """Move damaged object files to quarantine."""
         objects = Objects(self._gitdir)
         moved = []
         for oid in loose_names(self._gitdir):
@@ -164,107 +174,91 @@ class _Repair:
         objects.close()
         for oid in moved:
             text = f"{len(moved)} moved to quarantine"
-            yield Done("object-damaged-unused", text, object=oid)
+            yield Repaired("object-damaged-unused", text, object=oid)
 
-    def _open(self) -> Repository:
+    @contextmanager
+    def _opened(self, *reasons: type[Exception]) -> Iterator[Repository]:
+        """The repository; an error among REASONS makes the step impossible."""
         try:
             repository = Repository(self._gitdir)
-            if self._scope:
-                memory, root = self._scope, self._root
-                repository.scope = lambda snapshot: Scoped(root, memory, snapshot)
-            return repository
         except GitmemError as error:
-            raise _Hopeless from error
-
-    def refs(self) -> Iterator[Done]:
-        """Find lost refs again, and heal what they need."""
-        repository = self._open()
+            raise _Impossible from error
+        if self._scope:
+            memory, root = self._scope, self._root
+            repository.scope = lambda snapshot: Scoped(root, memory, snapshot)
         try:
+            yield repository
+        except reasons as error:
+            raise _Impossible from error
+        finally:
+            repository.close()
+
+    def refs(self) -> Iterator[Repaired]:
+        """Repair refs, and restore the objects they need."""
+        with self._opened() as repository:
             record = self._lock.record()
             if record and not record.left:
                 remove_dead_files(repository, record)
-            work = self._ref_repair(repository)
+            sources = ObjectSources(self._gitdir, self._root)
+            work = RefRepair(repository, sources, self._clock, unfinished=record is not None)
             yield from work.run()
+            yield from drop_torn_lines(self._gitdir)
             self._moved_back = work.moved_back
-            if self._moved_back:  # what was published last cannot be had any more
+            if self._moved_back:  # the last published commit is lost
                 self._lock.mark(repository.tip())
-        finally:
-            repository.close()
 
-    def _ref_repair(self, repository: Repository) -> RefRepair:
-        sources, record = Sources(self._gitdir, self._root), self._lock.record()
-        return RefRepair(repository, sources, self._clock, unfinished=record is not None)
-
-    def history(self) -> Iterator[Done]:
-        """Let earlier versions take the place of what HEAD has lost for good."""
-        repository = self._open()
-        try:
-            healer = Healer(repository.objects, Sources(self._gitdir, self._root))
+    def history(self) -> Iterator[Repaired]:
+        """Replace files of HEAD that are lost for good by earlier versions."""
+        with self._opened(GitmemError) as repository:
+            healer = Healer(repository.objects, ObjectSources(self._gitdir, self._root))
             lacks = healer.heal({BRANCH: repository.tip()})
             at_head = {lack.oid for lack in lacks if lack.at_head and not is_tip(lack)}
             if at_head:
-                mending = Mending(repository, at_head)
-                mending.land(self._clock())
-                self._mended = mending.mended
-                for each in self._mended:
-                    for code in ("object-damaged", "object-missing"):
-                        yield Done(code, each.story, each.path, each.lost)
-        except GitmemError as error:
-            raise _Hopeless from error
-        finally:
-            repository.close()
+                work = HeadRepair(repository, at_head)
+                work.run(self._clock())
+                self._replaced = work.replaced
+                for each in self._replaced:
+                    for code in BROKEN:
+                        yield Repaired(code, each.message, each.path, each.lost)
 
-    def work_tree(self) -> Iterator[Done]:
-        """Finish what a dead writer had begun; bring index and work tree in order."""
-        repository, root = self._open(), self._root
-        try:
+    def work_tree(self) -> Iterator[Repaired]:
+        """Recover a dead writer's transaction; repair index and work tree."""
+        root = self._root
+        with self._opened(GitmemError, OSError) as repository:
             found = root == self._default and bring_back(self._gitdir)
-            untied = tidying.is_untied(self._gitdir, root)
+            untied = is_untied(self._gitdir, root)
             if untied and root != self._default and not holds_anything(root):
-                raise _Hopeless  # moved, lost or not mounted: a second one would be a fork
-            make_folders(root)
+                raise _Impossible  # moved, lost or not mounted: a second one would be a fork
+            durable.make_folders(root)
             if found:
-                yield Done("worktree-missing", "found again, and moved back", str(root))
+                yield Repaired("worktree-missing", "found, and moved back", str(root))
             unfinished = bool(self._lock.record())
             with holding(self._lock, repository, root, self._clock, FINDER) as writer:
                 if unfinished:
-                    yield Done("write-unfinished", "finished", "gitmem/lock")
-                yield from self._bring_in_order(writer, untied=untied)
-        except (GitmemError, OSError) as error:
-            raise _Hopeless from error
-        finally:
-            repository.close()
+                    yield Repaired("write-unfinished", "completed", "gitmem/lock")
+                if self._moved_back:
+                    capture_worktree(writer, deletions=not untied)
+                yield from repair_index(self._gitdir, writer)
+                self._put_back_replaced(writer)
+                if untied:
+                    yield from repair_worktree(self._gitdir, self._default, writer)
+                yield from remove_leftovers(self._gitdir, writer)
 
-    def departed(self) -> Iterator[Done]:
-        """Keep what left the branch and only a reflog leads to."""
-        repository = self._open()
-        try:
-            for oid, text in keep_lost(repository):
-                yield Done(REWOUND, text, object=oid)
-            work = self._ref_repair(repository)
-            work.keep_broken()
-            yield from work.mend_logs(dead=True)
-        except (GitmemError, OSError) as error:
-            raise _Hopeless from error
-        finally:
-            repository.close()
-
-    def _bring_in_order(self, writer: Writer, *, untied: bool) -> Iterator[Done]:
-        if self._moved_back:
-            tidying.take_in_work_tree(writer, deletions=not untied)
-        yield from tidying.mend_index(self._gitdir, writer)
-        self._settle(writer)
-        if untied:
-            yield from tidying.tie_again(self._gitdir, self._default, writer)
-        yield from tidying.remove_leftovers(self._gitdir, writer)
-
-    def _settle(self, writer: Writer) -> None:
-        """What stands in the work tree instead of a mended file is newer: it is an edit of it."""
+    def _put_back_replaced(self, writer: Writer) -> None:
+        """Capture what the work tree has in place of a replaced file: it is a newer edit."""
         snapshot = writer.repository.snapshot()
-        for each in self._mended:
+        for each in self._replaced:
             for path, node in list(snapshot.files(each.path)):
-                seen = writer.worktree.look(path)
-                if seen.absent:
+                look = writer.worktree.look(path)
+                if look.absent:
                     writer.put_back(path)
-                elif seen.oid != node.oid:
+                elif look.oid != node.oid:
                     writer.capture(path)
+
+    def lost_commits(self) -> Iterator[Repaired]:
+        """Keep commits that left the branch and that only a reflog leads to."""
+        with self._opened(GitmemError, OSError) as repository:
+            for oid, text in keep_lost(repository):
+                yield Repaired(REWOUND, text, object=oid)
+            keep_broken(repository)
+            yield from drop_broken_lines(repository)

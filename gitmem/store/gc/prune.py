@@ -225,7 +225,7 @@ def _roots(gitdir: Path) -> Iterator[str]:
     for folder, _, files in os.walk(gitdir / "logs"):
         for name in files:
             log = os.path.relpath(os.path.join(folder, name), gitdir / "logs")
-            for line in read_log(gitdir, log)[0]:
+            for line in read_log(gitdir, log).lines:
                 yield from (oid for oid in (line.old, line.new) if oid != ZERO)
     for path in gitdir.glob(HEADS):
         found = path.read_text("ascii", "replace")[:40]

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from gitmem.store.objects.database import ObjectDamaged, Objects
-from gitmem.store.repository import parse_commit
+from gitmem.store.repository import Commit, parse_commit
 
 _OURS, _THEIRS, _BOTH, _OLD = 1, 2, 3, 4
 
@@ -58,8 +58,20 @@ def split(objects: Objects, ours: str, theirs: str) -> Split:
     return Split(tuple(alone[_OURS]), tuple(alone[_THEIRS]), base)
 
 
+def read_commit(objects: Objects, oid: str) -> Commit:
+    """The commit OID, or ObjectDamaged."""
+    return parse_commit(oid, objects.read_as("commit", oid))
+
+
+def readable_commit(objects: Objects, oid: str) -> Commit | None:
+    """The commit OID; None where it cannot be read."""
+    with suppress(ObjectDamaged, ValueError):
+        return read_commit(objects, oid)
+    return None
+
+
 def _waiting(objects: Objects, oid: str) -> tuple[int, str, tuple[str, ...]]:
-    commit = parse_commit(oid, objects.read_as("commit", oid))
+    commit = read_commit(objects, oid)
     return -commit.committed, oid, commit.parents
 
 
@@ -129,7 +141,7 @@ def reached(
         if oid not in found and oid not in known:
             found.add(oid)
             try:
-                queue += parse_commit(oid, objects.read_as("commit", oid)).parents
+                queue += read_commit(objects, oid).parents
             except ObjectDamaged:
                 queue += [logged[oid]] if oid in logged else []
     return found

@@ -1,1 +1,1 @@
-"""Commits that left the branch: found, put back or kept."""
+"""Commits that left the branch: found by the reflog, merged back or kept under refs/gitmem/kept."""

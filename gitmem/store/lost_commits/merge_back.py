@@ -25,7 +25,8 @@ from gitmem.store.transaction.capture import joined, new_id
 from gitmem.store.transaction.publish import Plan, Publisher, Step
 
 if TYPE_CHECKING:
-    from gitmem.store.lost_commits.kept import Line, Unreadable
+    from gitmem.store.lost_commits.rebuild import RebuiltLine
+    from gitmem.store.lost_commits.unreadable import Unreadable
 
 
 class Rejoined(NamedTuple):
@@ -42,7 +43,7 @@ class Rejoined(NamedTuple):
     """What was left out because nobody can read it any more."""
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """What became of them, in a sentence."""
         what = counted(self.commits, "commit")
         moved = f" by `{self.how}`" if self.how else ""
@@ -56,9 +57,9 @@ class Rejoined(NamedTuple):
     def _lacking(self) -> str:
         if not self.unreadable:
             return ""
-        from gitmem.store.lost_commits.kept import Line
+        from gitmem.store.lost_commits.rebuild import RebuiltLine
 
-        return f"; {Line(self.commit, self.unreadable).lacking} (see `gitmem check`)"
+        return f"; {RebuiltLine(self.commit, self.unreadable).loss} (see `gitmem check`)"
 
 
 class Rejoiner:
@@ -109,17 +110,15 @@ class Rejoiner:
             self._publisher.published = tip
         return moved
 
-    def _put_back(self, head: str, *, meant: bool, old: bool = False) -> tuple[Line, str]:
+    def _put_back(self, head: str, *, meant: bool, old: bool = False) -> tuple[RebuiltLine, str]:
         """Put a line on the branch unless its end was MEANT; tell which, and where that is now.
 
         Where it cannot be read whole, what can be read of it counts: a merge reads the newest
         versions alone, and an older one that is missing would make every `git gc` fail.
         """
-        from gitmem.store.fsck.replace_lost import (
-            whole_line,  # only where something left the branch
-        )
+        from gitmem.store.lost_commits.rebuild import rebuild_line  # only where commits left
 
-        line = whole_line(self._repository, head)
+        line = rebuild_line(self._repository, head)
         return line, "" if meant else self._landed(line.head, old=old)
 
     def land(self, head: str) -> str:
@@ -136,9 +135,9 @@ class Rejoiner:
             self.found = [*(each for each in self.found if each.commit != head), *told]
         return landed
 
-    def _note(self, line: Line) -> None:
+    def _note(self, line: RebuiltLine) -> None:
         if line.made:
-            from gitmem.store.lost_commits.kept import note_rebuilt
+            from gitmem.store.lost_commits.rebuild import note_rebuilt
 
             note_rebuilt(self._repository.gitdir, line)
 
@@ -163,7 +162,7 @@ class Rejoiner:
         except ObjectDamaged:
             return None  # what cannot be read cannot be put back; `check` names it
 
-    def _tell(self, line: Line, tip: str, landed: str, left: Departure) -> None:
+    def _tell(self, line: RebuiltLine, tip: str, landed: str, left: Departure) -> None:
         objects = self._repository.objects
         count = len(reached(objects, line.head, reached(objects, tip)))
         self.found.append(Rejoined(line.head, count, landed, left.how, line.unreadable))

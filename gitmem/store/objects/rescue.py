@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import Damaged, GitmemError
 
 if TYPE_CHECKING:
-    from gitmem.store.fsck.lost_objects import Copy, Sources
+    from gitmem.store.fsck.lost_objects import Copy, ObjectSources
     from gitmem.store.objects.packs import Content
 
 FRESH = 1.0
@@ -27,7 +27,7 @@ class Rescue:
 
     def __init__(self, gitdir: Path, worktree: Callable[[], Path], *, keeps: bool) -> None:
         self._gitdir, self._worktree, self._keeps = gitdir, worktree, keeps
-        self._sources: Sources | None = None
+        self._sources: ObjectSources | None = None
         self._looked = 0.0
         self._mended = False
         self._whence: dict[str, str] = {}
@@ -46,7 +46,7 @@ class Rescue:
         """True for a credential that HEAD does not name: it may have been removed from history."""
         from gitmem.store.fsck.acknowledged import is_withheld
 
-        return is_withheld(self._gitdir, found.said) and oid not in self._at_head()
+        return is_withheld(self._gitdir, found.text) and oid not in self._at_head()
 
     def _at_head(self) -> set[str]:
         """The blobs of HEAD, as far as its folders can be read. `check --repair` looks further."""
@@ -86,7 +86,7 @@ class Rescue:
         if self._mended or not self._keeps:
             return False
         self._mended = True
-        from gitmem.store.fsck.mend_packs import mend_pack_indexes
+        from gitmem.store.fsck.packs import mend_pack_indexes
 
         made = 0
         with suppress(OSError):
@@ -94,11 +94,11 @@ class Rescue:
         return made > 0
 
     def _copy(self, oid: str) -> Copy | None:
-        from gitmem.store.fsck.lost_objects import Sources  # only where something is damaged
+        from gitmem.store.fsck.lost_objects import ObjectSources  # only where something is damaged
 
         if self._sources is None or time.monotonic() > self._looked + FRESH:
             with suppress(OSError, GitmemError):
-                self._sources = Sources(self._gitdir, self._worktree())
+                self._sources = ObjectSources(self._gitdir, self._worktree())
                 self._looked = time.monotonic()
         with suppress(OSError):
             return self._sources.find(oid) if self._sources else None

@@ -1,4 +1,4 @@
-"""Refs and reflogs read from their files, without trusting any of them.
+"""Read refs and reflogs from their files, and say which of them are malformed.
 
 By hand instead of pygit2's `Reference.log`: after a power cut a ref or a reflog can be full of NULs
 (2 of 10 cuts), and libgit2 takes a missing ref for a branch that was never born.
@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 ZERO = "0" * 40
+VERIFIED = "refs/gitmem/verified"
+"""The newest commit whose whole history was checked."""
+REPLACED = "refs/replace"
 _LINKS = 5
-"""How many names in a row may lead to each other, as in git."""
+"""How many symbolic refs in a row are followed, as in git."""
 OURS = "gitmem <gitmem@gitmem.invalid> "
 _ID = r"[0-9a-f]{40}"
 _SYMBOLIC = r"ref: (refs/[^\x00-\x20]+)\s*"
@@ -27,13 +30,13 @@ _LOGGED = re.compile(r"([0-9a-f]{40}) ([0-9a-f]{40}) ([^\x00\t]*)(?:\t([^\x00]*)
 
 
 class RefFile(NamedTuple):
-    """One ref that has a file of its own."""
+    """A loose ref."""
 
     name: str
     target: str
     """An object id, or the name of another ref; empty when the file is malformed."""
     why: str = ""
-    """What is wrong with the file."""
+    """Why the file is malformed."""
 
 
 class LogLine(NamedTuple):
@@ -42,9 +45,9 @@ class LogLine(NamedTuple):
     old: str
     new: str
     who: str = ""
-    """Name, address and time of whoever moved it."""
+    """Name, address and time of the committer."""
     message: str = ""
-    """What they said; `git update-ref` says nothing."""
+    """Empty after `git update-ref`."""
 
     @property
     def is_ours(self) -> bool:
@@ -52,8 +55,19 @@ class LogLine(NamedTuple):
         return self.who.startswith(OURS)
 
 
+class Reflog(NamedTuple):
+    """The content of a reflog."""
+
+    lines: list[LogLine]
+    """Oldest first."""
+    torn: list[bytes]
+    """Lines that do not parse."""
+    ends_torn: bool
+    """True when the last line is one of them."""
+
+
 def loose_refs(gitdir: Path, under: str = "refs/") -> Iterator[RefFile]:
-    """Every ref below UNDER that has a file of its own, in order of name."""
+    """Every loose ref below UNDER, sorted by name within each folder."""
     for folder, folders, files in os.walk(gitdir / under):
         folders.sort()
         below = os.path.relpath(folder, gitdir)  # once: a year of snapshots is in one folder
@@ -64,10 +78,10 @@ def loose_refs(gitdir: Path, under: str = "refs/") -> Iterator[RefFile]:
 
 
 def resolve(gitdir: Path, name: str) -> RefFile:
-    """The object that the ref NAME leads to; no target where there is none, or none can be read."""
+    """The object that the ref NAME leads to; no target for an unknown or malformed ref."""
     for _ in range(_LINKS):
         if not re.fullmatch(_NAME, name) or ".." in name:
-            return RefFile(name, "")  # no name that a ref could have
+            return RefFile(name, "")
         try:
             found = _read_ref(f"{gitdir}/{name}", name)
         except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -75,7 +89,7 @@ def resolve(gitdir: Path, name: str) -> RefFile:
         if found.why or is_id(found.target):
             return found
         name = found.target
-    return RefFile(name, "", "it leads to itself")
+    return RefFile(name, "", "a symbolic ref that leads to itself")
 
 
 def _read_ref(path: str, name: str) -> RefFile:
@@ -96,13 +110,13 @@ def _read_ref(path: str, name: str) -> RefFile:
     symbolic = re.fullmatch(_SYMBOLIC, text)
     if symbolic:
         return RefFile(name, symbolic[1])
-    if re.fullmatch(_ID, text.strip()):
+    if is_id(text.strip()):
         return RefFile(name, text.strip())
-    return RefFile(name, "", "no object id and no name of a ref")
+    return RefFile(name, "", "neither an object id nor the name of a ref")
 
 
 def packed_refs(gitdir: Path) -> tuple[dict[str, str], list[str]]:
-    """The refs in `packed-refs`, and the lines there that make no sense."""
+    """The refs in `packed-refs`, and its malformed lines."""
     try:
         text = (gitdir / "packed-refs").read_bytes().decode("utf-8", "replace")
     except FileNotFoundError:
@@ -122,28 +136,28 @@ def packed_refs(gitdir: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def all_refs(gitdir: Path) -> dict[str, str]:
-    """Every ref that names an object; a file of its own wins over `packed-refs`."""
+    """Every ref that names an object; a loose ref wins over `packed-refs`."""
     loose = list(loose_refs(gitdir))  # first: `git pack-refs` removes them after packing
     found, _ = packed_refs(gitdir)
     for ref in loose:
-        if re.fullmatch(_ID, ref.target):
+        if is_id(ref.target):
             found[ref.name] = ref.target
         else:
             found.pop(ref.name, None)
     return found
 
 
-def read_log(gitdir: Path, name: str) -> tuple[list[LogLine], list[bytes], bool]:
-    """The moves of the ref NAME, oldest first, the lines that are torn, and if the last one is."""
+def read_log(gitdir: Path, name: str) -> Reflog:
+    """The reflog of the ref NAME; an empty one where the file cannot be read."""
     try:
         raw = (gitdir / "logs" / name).read_bytes()
     except OSError:
-        return [], [], False
+        raw = b""
     return parse_log(raw)
 
 
 def log_names(gitdir: Path) -> list[str]:
-    """Every ref with a reflog, HEAD first; without ours, of which each has its own repair."""
+    """Every ref with a reflog, HEAD first, except those below refs/gitmem/."""
     found = []
     for folder, _, files in os.walk(gitdir / "logs"):
         below = Path(folder).relative_to(gitdir / "logs")
@@ -151,19 +165,19 @@ def log_names(gitdir: Path) -> list[str]:
     return sorted(name for name in found if not name.startswith("refs/gitmem/"))
 
 
-def parse_log(raw: bytes) -> tuple[list[LogLine], list[bytes], bool]:
-    """The moves in RAW, the content of a reflog, as `read_log` gives them."""
-    found, torn, last_is_torn = [], [], False
+def parse_log(raw: bytes) -> Reflog:
+    """The reflog whose file contains RAW."""
+    found, torn, ends_torn = [], [], False
     for line in raw.split(b"\n"):
         row = _LOGGED.fullmatch(line.decode("utf-8", "replace"))
         if row:
             found.append(LogLine(row[1], row[2], row[3], row[4] or ""))
         elif line:
             torn.append(line)
-        last_is_torn = not row if line else last_is_torn
-    return found, torn, last_is_torn
+        ends_torn = not row if line else ends_torn
+    return Reflog(found, torn, ends_torn)
 
 
 def is_id(text: str) -> bool:
-    """True for a whole object id."""
+    """True for a full object id."""
     return re.fullmatch(_ID, text) is not None

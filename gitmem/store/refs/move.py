@@ -84,7 +84,7 @@ def _remembered(gitdir: Path, name: str) -> str | None:
     )
 
     packed = packed_refs(gitdir)[0].get(name)
-    lines, _, _ = read_log(gitdir, name)
+    lines = read_log(gitdir, name).lines
     return lines[-1].new if lines and lines[-1].new != _NOBODY else packed
 
 

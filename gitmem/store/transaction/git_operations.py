@@ -138,7 +138,7 @@ def _is_ours_since(repository: Repository, commit: str, noted: int, root: str) -
 
     with open(repository.gitdir / "logs" / "HEAD", "rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - MEANWHILE))
-        lines, _, _ = parse_log(file.read())
+        lines = parse_log(file.read()).lines
     expected = tip = repository.tip()
     for line in reversed(lines):
         if line.new != expected:

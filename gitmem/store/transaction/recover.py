@@ -122,7 +122,7 @@ class Recovery:
         if not record.base:
             return ""
         from gitmem.store.history.ancestry import split
-        from gitmem.store.lost_commits.departures import logged_commit
+        from gitmem.store.lost_commits.reflog import logged_commit
 
         tip, objects = self._repository.tip(), self._repository.objects
 
@@ -151,7 +151,7 @@ class Recovery:
         from gitmem.store.refs.files import read_log
 
         gitdir = self._repository.gitdir
-        lines, _, _ = read_log(gitdir, BRANCH)
+        lines = read_log(gitdir, BRANCH).lines
         if lines and is_its(lines[-1].new):
             with suppress(OSError):
                 note_let_go(gitdir, [lines[-1].new])

@@ -376,7 +376,7 @@ def _check_head(repository: Repository) -> None:
     where = repository.head_elsewhere()
     if not where:
         return
-    from gitmem.store.heads import heal_head
+    from gitmem.store.fsck.git_directory import heal_head
     from gitmem.store.transaction.git_operations import git_operation
 
     operation = git_operation(repository.gitdir)

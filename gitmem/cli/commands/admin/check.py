@@ -14,7 +14,7 @@ from gitmem.cli.style import visible
 from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
-    from gitmem.memory.admin.check import Checked, Finding
+    from gitmem.memory.admin.check import Checked, CheckFinding
     from gitmem.memory.admin.staged import Staged
 
 
@@ -75,7 +75,10 @@ def check_command(
             progress=progress,
             near=call.folder,
         )
-    hinted = [each._replace(hint=call.addressed(each.hint)) for each in checked.findings]
+    hinted = [
+        each._replace(hint=call.addressed(each.hint), repaired=call.addressed(each.repaired))
+        for each in checked.findings
+    ]
     document = checked._replace(findings=tuple(hinted))
     # Findings are errors: --quiet leaves them.
     call.answer(document, _lines(call, checked, repair), data=not checked.sound)
@@ -96,12 +99,12 @@ def _lines(call: Invocation, checked: Checked, repair: bool) -> Iterator[str]:
         yield call.addressed(f"next: {REPAIR}")
 
 
-def _finding(call: Invocation, finding: Finding) -> Iterator[str]:
+def _finding(call: Invocation, finding: CheckFinding) -> Iterator[str]:
     style = call.style
     paint = {"error": style.bad, "warning": style.warn}.get(finding.severity, style.dim)
     yield f"{paint(finding.severity)} {finding.code}: {visible(finding.message)}"
     if finding.repaired:
-        yield f"  {style.good('repaired')}: {visible(finding.repaired)}"
+        yield f"  {style.good('repaired')}: {visible(call.addressed(finding.repaired))}"
     elif finding.hint and REPAIR not in finding.hint:  # said once, at the end
         yield f"  {visible(call.addressed(finding.hint))}"
 
