@@ -575,7 +575,8 @@ def test_a_damaged_line_can_be_restored_by_either_id_once(scene: Scene, first: b
         assert done.kept == copy_of(scene, made["two"]) != made["two"]
         head = scene.head()
         for again in (made["two"], done.kept):
-            assert kept_restore(group, again[:10]) == (done.kept, head, False)
+            restored = kept_restore(group, again[:10])
+            assert (restored.kept, restored.commit, restored.changed) == (done.kept, head, False)
     assert scene.head() == head
     assert kept_refs(scene.gitdir) == {}
     assert scene.files()["n.md"] == b"one\ntwo\n"
