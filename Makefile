@@ -57,11 +57,12 @@ demo: $(RUNTIME)
 bench: $(INSTALLED)
 	$(RUN) -m benchmarks
 
-# The page of commands, and the outputs in the README and the tutorial.
+# The page of commands, the tables of the API, and the outputs in the README and the tutorial.
 # By way of a second file, so that a failure does not leave an empty page behind.
 docs: $(INSTALLED)
 	$(RUN) -m gitmem.cli.reference > docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
+	$(RUN) -m tests.support.api_page
 	$(RUN) -m tests.support.console
 
 # The first answers of `gitmem mcp`, which it gives before it loads the SDK.

@@ -13,7 +13,7 @@ from benchmarks.commands import ENVIRONMENT, imports
 from benchmarks.table import Row, interleaved
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store
-from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.transcripts.status import transcript_status
 from gitmem.memory.write.write import Edit, write
 
@@ -37,7 +37,7 @@ def _filled(root: Path, messages: int) -> Store:
     group = Group(store, "main")
     write(group, [Edit(f"notes/n{n}.md", f"# Note {n}\n\nSome text.\n") for n in range(FILES)])
     if messages:
-        transcript_add(group, [Spoken("c", "Ada", f"message {n}") for n in range(messages)])
+        transcript_add(group, [NewMessage("c", "Ada", f"message {n}") for n in range(messages)])
         transcript_status(group)
     group.close()
     return store

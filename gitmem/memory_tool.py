@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         BetaMemoryTool20250818ViewCommand,
     )
 
-    from gitmem.api import Group
+    from gitmem.api.memory import Memory
 
 __all__ = ["AsyncGitMemoryTool", "GitMemoryTool"]
 
@@ -60,7 +60,7 @@ class GitMemoryTool(BetaAbstractMemoryTool):
 
     def __init__(
         self,
-        memory: Group,
+        memory: Memory,
         *,
         overwrite: bool = False,
         allow_shrink: bool = False,
@@ -120,7 +120,7 @@ class AsyncGitMemoryTool(BetaAsyncAbstractMemoryTool):
 
     def __init__(
         self,
-        memory: Group,
+        memory: Memory,
         *,
         overwrite: bool = False,
         allow_shrink: bool = False,

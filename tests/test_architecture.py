@@ -22,7 +22,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cache": {"errors", "model"},
     "memory": {"errors", "model", "store", "cache", "resources"},
     "api": {"errors", "model", "memory"},
-    "gitmem": {"errors", "model", "memory", "api"},
+    # The types of results, wherever they are made: it defines nothing.
+    "results": {"model", "store", "cache", "memory"},
+    "gitmem": {"errors", "model", "memory", "api", "results"},
     "integrations": {"errors", "model", "memory", "resources", "api", "gitmem"},
     # Commands such as `gitmem hook` open a door, so cli sees integrations, never the reverse.
     "cli": {"errors", "model", "memory", "resources", "api", "gitmem", "integrations"},

@@ -22,7 +22,7 @@ from gitmem.memory.read.status import status
 from gitmem.memory.recover.held import held_drop, held_list
 from gitmem.memory.recover.kept import kept_list
 from gitmem.memory.search.search import search
-from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.transcripts.status import transcript_show
 from gitmem.memory.upkeep.snapshot import snapshot
 from gitmem.store import fault_points
@@ -89,7 +89,7 @@ def everywhere(store: Store, token: str) -> dict[str, str]:
     edit(group, "state.md", f"# State\n\nkey {token}\n")
     by_hand(group, "commit", "-q", "-am", f"with {token}")
     snapshot(group)
-    transcript_add(group, [Spoken("c", "ada", "hello")])
+    transcript_add(group, [NewMessage("c", "ada", "hello")])
     search(group, "key")
     put(group, "more.md", "more\n")
     by_hand(group, "reset", "-q", "--hard", "HEAD~2")

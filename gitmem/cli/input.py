@@ -11,7 +11,7 @@ from gitmem.errors import BadInput
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.memory.transcripts.add import Spoken
+    from gitmem.memory.transcripts.add import NewMessage
     from gitmem.memory.write.write import Edit
 
 
@@ -30,7 +30,7 @@ def parse_batch(data: bytes) -> list[Edit]:
     return [_edit(number, line) for number, line in _lines(data)]
 
 
-def parse_messages(data: bytes) -> list[Spoken]:
+def parse_messages(data: bytes) -> list[NewMessage]:
     """The messages that DATA holds, in order; an error names the line."""
     return [_message(number, line) for number, line in _lines(data)]
 
@@ -41,8 +41,8 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     return ((number, line) for number, line in lines if line.strip())
 
 
-def _message(number: int, line: bytes) -> Spoken:
-    from gitmem.memory.transcripts.add import Spoken
+def _message(number: int, line: bytes) -> NewMessage:
+    from gitmem.memory.transcripts.add import NewMessage
     from gitmem.model.secrets.find import redacted_quote
 
     given = _parsed(number, line, SAID)
@@ -58,7 +58,7 @@ def _message(number: int, line: bytes) -> Spoken:
         raise _bad(number, f"{wrong[0]!r} must be a text", SAID)
     found = {key: str(value) for key, value in given.items()}
     at = _moment(number, found["at"]) if found.get("at") else None
-    return Spoken(found["chat"], found["from"], found["text"], at, found.get("id", ""), number)
+    return NewMessage(found["chat"], found["from"], found["text"], at, found.get("id", ""), number)
 
 
 def _moment(number: int, text: str) -> datetime:
@@ -89,7 +89,7 @@ def _edit(number: int, line: bytes) -> Edit:
         if_match=found.get("if_match", ""),
         line=number,
         entry=found.get("entry", ""),
-        fields=fields,
+        set=fields,
         user=found.get("user", ""),
         date=found.get("date", ""),
     )

@@ -15,6 +15,28 @@ COMMAND_ONLY = frozenset(
     {"adopt", "check", "doctor", "edit", "groups", "init", "install", "link", "mcp", "schedule"}
 )
 """Verbs without a method: in Python, too, a hint names the command."""
+_METHODS = {
+    "archive --list": "entries.archived",
+    "confirm": "entries.confirm",
+    "consolidate": "report",
+    "consolidate --apply": "consolidate",
+    "diff": "history.diff",
+    "freshness": "entries.freshness",
+    "held ignore --list": "held.ignored",
+    "held ignore --remove": "held.unignore",
+    "held list --trash": "held.trash",
+    "log": "history.log",
+    "memory get": "memory_get",
+    "memory search": "memory_search",
+    "move-entry": "entries.move",
+    "rollup --due": "rollups_due",
+    "show": "history.show",
+    "snapshots": "history.snapshots",
+    "transcript": "transcripts.status",
+}
+"""Methods whose names differ from the verb."""
+
+Options = tuple[tuple[str, str | bool], ...]
 
 
 class Call(NamedTuple):
@@ -23,7 +45,7 @@ class Call(NamedTuple):
     verb: str
     """Such as `check`, or `held show`."""
     args: tuple[str, ...] = ()
-    options: tuple[tuple[str, str | bool], ...] = ()
+    options: Options = ()
     """By the names of the Python API: `("allow_shrink", True)`."""
     group: str = ""
     """The group it is meant for, where that is not the caller's."""
@@ -105,9 +127,20 @@ def _in_python(part: Part) -> str:
         return f"{part.name}={part.value!r}"
     if part.verb.partition(" ")[0] in COMMAND_ONLY:
         return f"`{as_command(part)}`"
-    name = part.verb.replace(" ", ".").replace("-", "_")
-    given = (f"{key}={value!r}" for key, value in part.options)
+    name, options = method_of(part.verb, part.options)
+    given = (f"{key}={value!r}" for key, value in options)
     return f"`memory.{name}({', '.join((*map(repr, part.args), *given))})`"
+
+
+def method_of(verb: str, options: Options = ()) -> tuple[str, Options]:
+    """The method of the Python API that does what VERB does, and the options that it takes."""
+    for each in options:
+        method = _METHODS.get(f"{verb} --{each[0]}")
+        if method:
+            return method, tuple(other for other in options if other != each)
+    return _METHODS.get(
+        verb, verb.replace("transcript ", "transcripts.").replace(" ", ".")
+    ), options
 
 
 def as_command(call: Call, flags: str = "") -> str:

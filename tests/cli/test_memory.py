@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.api import open_group
+from gitmem.api.memory import open_group
 from tests.support.cli import Run
 from tests.support.serving import serving
 

@@ -180,7 +180,7 @@ def test_fifty_writes_while_consolidations_run(tmp_path: Path) -> None:
 
 def test_an_entry_that_somebody_rewrote_meanwhile_is_not_archived_unseen(tmp_path: Path) -> None:
     scene = aged_scene(tmp_path / "store")
-    rewritten = Edit(HOME, "Tabs again.", entry="Use tabs", fields=(("Status", "active"),))
+    rewritten = Edit(HOME, "Tabs again.", entry="Use tabs", set=(("Status", "active"),))
     group = slow(scene, lambda: scene.write(rewritten))
 
     done = consolidate(group)

@@ -14,7 +14,7 @@ from gitmem.memory.admin.staged import guard_message, guard_staged
 from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.recover.held import held_show
-from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.transcripts.status import transcript_show
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.write import Edit, write
@@ -183,7 +183,7 @@ def test_a_message_of_git_has_no_lines_but_its_own(sign: str) -> None:
 def test_a_message_is_kept_without_it(group: Group, name: str) -> None:
     hidden = DISGUISES[name](narrow()["npm-token"][0])
 
-    transcript_add(group, [Spoken("c", "ada", f"hello {hidden} and more", None, "1")])
+    transcript_add(group, [NewMessage("c", "ada", f"hello {hidden} and more", None, "1")])
 
     (kept,) = transcript_show(group, "c").messages
     assert kept.text.startswith("hello ")

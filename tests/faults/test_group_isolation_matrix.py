@@ -17,8 +17,7 @@ from typing import NamedTuple
 import pytest
 
 import gitmem.memory
-from gitmem.api import Group as Memory
-from gitmem.api import open_group
+from gitmem.api.memory import Memory, open_group
 from gitmem.cache import messages as said
 from gitmem.errors import Damaged, GitmemError, GroupNotFound, GroupRefused
 from gitmem.integrations.transcripts.import_files import import_transcripts
@@ -88,7 +87,7 @@ from gitmem.memory.scope import check_writable, ignored_memory, left_outside
 from gitmem.memory.search.messages import find_messages
 from gitmem.memory.search.passages import cache_path, find_passages
 from gitmem.memory.search.search import search
-from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.transcripts.checkpoint import (
     Summarised,
     transcript_checkpoint,
@@ -127,6 +126,7 @@ from gitmem.memory.write.write import Allowed, Edit, write
 from gitmem.model.language.prompts import query_sentences
 from gitmem.model.layout.layout import EMPTY
 from gitmem.model.transcripts.batches import REF
+from tests.support.api_page import methods
 from tests.support.git import git_bytes
 from tests.support.histories import put
 from tests.support.moulds import Moulds
@@ -217,10 +217,10 @@ def made(root: Path) -> None:
     _, mine, theirs = opened(store)
     put(theirs, "a.md", f"{MARK} one\n", reason=MARK)
     put(theirs, f"notes/{MARK}.md", f"{MARK} two\n", reason=MARK)
-    transcript_add(theirs, [Spoken(MARK, MARK, f"{MARK} {n}", None, f"{n}") for n in range(3)])
+    transcript_add(theirs, [NewMessage(MARK, MARK, f"{MARK} {n}", None, f"{n}") for n in range(3)])
     transcript_checkpoint(theirs, MARK, token=transcript_pending(theirs).token)
     put(mine, "own.md", "my own\n")
-    transcript_add(mine, [Spoken("own", "me", "my own", None, "1")])
+    transcript_add(mine, [NewMessage("own", "me", "my own", None, "1")])
     mine.close()
     theirs.close()
 
@@ -394,7 +394,7 @@ BY_PATH: dict[str, Call] = {
     "search": lambda g, p: (search(g, p), search(g, ASKED, limit=99, include_archive=True)),
     "search in a layer": lambda g, p: search(g, ASKED, layers=[p]),
     "search from a source": lambda g, p: search(g, ASKED, source=p),
-    "transcript_add": lambda g, p: transcript_add(g, [Spoken(p, p, p, None, p)]),
+    "transcript_add": lambda g, p: transcript_add(g, [NewMessage(p, p, p, None, p)]),
     "check_writable": lambda g, p: check_writable(g, [p]),
     "transcript_summarised": lambda g, p: transcript_summarised(g, [Summarised([(p, p)], p)]),
     "transcript_import": imported,
@@ -502,38 +502,41 @@ PLAIN: dict[str, Call] = {
 METHODS: dict[str, Callable[[Memory, str], object]] = {
     "acknowledge": lambda m, p: m.acknowledge([p]),
     "archive": lambda m, p: m.archive([p]),
-    "archived": lambda m, _: m.archived(),
+    "entries.archived": lambda m, _: m.entries.archived(),
     "capture": lambda m, p: m.capture([p]),
     "check": lambda m, _: m.check(repair=True),
-    "compact": lambda m, p: m.compact(p, operation=p),
-    "confirm": lambda m, p: m.confirm([f"{p}#x"]),
-    "diff": lambda m, p: m.diff(path=p),
+    "compact": lambda m, p: m.compact(p, id=p),
+    "entries.confirm": lambda m, p: m.entries.confirm([f"{p}#x"]),
+    "history.diff": lambda m, p: m.history.diff(path=p),
     "entries": lambda m, p: m.entries(p),
-    "freshness": lambda m, p: m.freshness(p),
-    "line_dates": lambda m, p: m.line_dates(p),
+    "entries.list": lambda m, p: m.entries.list(p),
+    "entries.freshness": lambda m, p: m.entries.freshness(p),
+    "history.lines": lambda m, p: m.history.lines(p),
     "kept": lambda m, _: m.kept(),
-    "kept_restore": lambda m, p: m.kept_restore(p),
-    "kept_drop": lambda m, p: m.kept_drop(p),
+    "kept.list": lambda m, _: m.kept.list(),
+    "kept.restore": lambda m, p: m.kept.restore(p),
+    "kept.drop": lambda m, p: m.kept.drop(p),
     "held": lambda m, _: m.held(),
-    "held_accept": lambda m, p: m.held_accept(p),
-    "held_ask": lambda m, p: m.held_ask(p),
-    "held_drop": lambda m, p: m.held_drop(p),
-    "held_empty": lambda m, p: m.held_empty([p]),
-    "held_ignore": lambda m, p: m.held_ignore(p),
-    "held_ignored": lambda m, _: m.held_ignored(),
-    "held_restore": lambda m, p: m.held_restore(p),
-    "held_trash": lambda m, _: m.held_trash(),
-    "held_show": lambda m, p: m.held_show(p),
+    "held.list": lambda m, _: m.held.list(),
+    "held.accept": lambda m, p: m.held.accept(p),
+    "held.unignore": lambda m, p: m.held.unignore(p),
+    "held.drop": lambda m, p: m.held.drop(p),
+    "held.empty": lambda m, p: m.held.empty([p]),
+    "held.ignore": lambda m, p: m.held.ignore(p),
+    "held.ignored": lambda m, _: m.held.ignored(),
+    "held.restore": lambda m, p: m.held.restore(p),
+    "held.trash": lambda m, _: m.held.trash(),
+    "held.show": lambda m, p: m.held.show(p),
     "inject": lambda m, p: m.inject(user=p),
     "lint": lambda m, _: m.lint(),
     "list": lambda m, p: m.list(p),
-    "log": lambda m, p: m.log(p),
+    "history.log": lambda m, p: m.history.log(p),
     "maintain": lambda m, _: m.maintain(),
     "migrate": lambda m, _: m.migrate(),
-    "move": lambda m, p: m.move(p, "taken.md"),
-    "move_entry": lambda m, p: m.move_entry(f"{p}#x", "taken.md"),
+    "mv": lambda m, p: m.mv(p, "taken.md"),
+    "entries.move": lambda m, p: m.entries.move(f"{p}#x", "taken.md"),
     "read": lambda m, p: m.read(p),
-    "remove": lambda m, p: m.remove(p),
+    "rm": lambda m, p: m.rm(p),
     "restore": lambda m, p: m.restore(p),
     "consolidate": lambda m, _: m.consolidate(),
     "decide": lambda m, p: m.decide(f'{{"action": "archive", "address": "{p}"}}'),
@@ -541,23 +544,23 @@ METHODS: dict[str, Callable[[Memory, str], object]] = {
     "rollup": lambda m, p: m.rollup("week", p, p, summary=p, layer=p),
     "rollups_due": lambda m, p: m.rollups_due(layer=p),
     "rotate": lambda m, p: m.rotate(reason=p),
-    "show": lambda m, p: m.show(p),
+    "history.show": lambda m, p: m.history.show(p),
     "snapshot": lambda m, p: m.snapshot(reason=p, force=True),
-    "snapshots": lambda m, _: m.snapshots(),
+    "history.snapshots": lambda m, _: m.history.snapshots(),
     "status": lambda m, _: m.status(),
     "undo": lambda m, p: m.undo([p]),
     "write": lambda m, p: m.write(p, "mine now\n"),
-    "write_batch": lambda m, p: m.write_batch([Edit("x.md", "x\n"), Edit(p, "mine now\n")]),
+    "batch": lambda m, p: m.batch([Edit("x.md", "x\n"), Edit(p, "mine now\n")]),
     "memory_get": lambda m, p: (m.memory_get(p), m.memory_get(group_folder=p)),
     "memory_search": lambda m, p: (m.memory_search(ASKED), m.memory_search(p, group_folder=p)),
     "search": lambda m, p: (m.search(ASKED), m.search(ASKED, layers=[p])),
-    "transcript_add": lambda m, p: m.transcript_add([Spoken(p, p, p, None, p)]),
-    "transcript_checkpoint": lambda m, p: m.transcript_checkpoint("fine", token=p, covers=[p]),
-    "transcript_list": lambda m, _: m.transcript_list(),
-    "transcript_pending": lambda m, p: m.transcript_pending(chat=p, take_over=True),
-    "transcript_prune": lambda m, p: (m.transcript_prune("2999-01-01"), m.transcript_prune(p)),
-    "transcript_show": lambda m, p: m.transcript_show(p),
-    "transcript_status": lambda m, _: m.transcript_status(),
+    "transcripts.add": lambda m, p: m.transcripts.add([NewMessage(p, p, p, None, p)]),
+    "transcripts.checkpoint": lambda m, p: m.transcripts.checkpoint("fine", token=p, covers=[p]),
+    "transcripts.list": lambda m, _: m.transcripts.list(),
+    "transcripts.pending": lambda m, p: m.transcripts.pending(chat=p, take_over=True),
+    "transcripts.prune": lambda m, p: (m.transcripts.prune("2999-01-01"), m.transcripts.prune(p)),
+    "transcripts.show": lambda m, p: m.transcripts.show(p),
+    "transcripts.status": lambda m, _: m.transcripts.status(),
 }
 
 
@@ -748,10 +751,10 @@ READING: dict[str, Call] = {
 def test_who_only_reads_global_leaves_it_untouched(scene: Scene, name: str, by: str) -> None:
     owner = Group(scene.store, "global", acting="main")
     put(owner, "MEMORY.md", "what is common to all\n")
-    transcript_add(owner, [Spoken("hall", "ada", "common to all", None, "1")])
+    transcript_add(owner, [NewMessage("hall", "ada", "common to all", None, "1")])
     search(owner, "common")
     put(owner, "a.md", "what came later\n")
-    transcript_add(owner, [Spoken("hall", "ada", "common as well", None, "2")])
+    transcript_add(owner, [NewMessage("hall", "ada", "common as well", None, "2")])
     owner.close()
     before = looks_of(owner.gitdir), looks_of(owner.worktree)
     reader = Group(scene.store, by, acting="mine")
@@ -776,10 +779,10 @@ def test_what_is_asked_finds_theirs_where_it_may_be_found(scene: Scene) -> None:
 def test_a_search_finds_what_is_in_global_and_what_was_said_there(scene: Scene) -> None:
     owner = Group(scene.store, "global", acting="main")
     put(owner, "a.md", "the lighthouse is common to all\n")
-    transcript_add(owner, [Spoken("hall", "ada", "the lighthouse was seen", None, "1")])
+    transcript_add(owner, [NewMessage("hall", "ada", "the lighthouse was seen", None, "1")])
     owner.close()
     put(scene.mine, "b.md", "a lighthouse of my own\n")
-    transcript_add(scene.mine, [Spoken("own", "me", "my lighthouse was seen", None, "2")])
+    transcript_add(scene.mine, [NewMessage("own", "me", "my lighthouse was seen", None, "2")])
 
     hits = search(scene.mine, "lighthouse", limit=99).hits
 
@@ -811,5 +814,4 @@ def test_the_tables_name_every_public_function_and_method() -> None:
 
     assert found - NO_GROUP - tried == set(), "a new function: try it here"
     assert found >= NO_GROUP
-    methods = {name for name, _ in inspect.getmembers(Memory, inspect.isfunction) if name[0] != "_"}
-    assert methods - {"close"} == METHODS.keys()
+    assert methods().keys() - {"close"} == METHODS.keys()

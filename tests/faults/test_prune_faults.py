@@ -27,7 +27,7 @@ from gitmem.memory.admin.check import check, check_group
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.search.search import search
-from gitmem.memory.transcripts.add import Spoken, TranscriptAdded, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, TranscriptAdded, transcript_add
 from gitmem.memory.transcripts.checkpoint import StaleToken, transcript_checkpoint
 from gitmem.memory.transcripts.pending import SyncInFlight, transcript_pending
 from gitmem.memory.transcripts.prune import TranscriptPruned, transcript_prune
@@ -76,7 +76,7 @@ def at(scene: Scene, moment: datetime, session: str = "s-1") -> Group:
 def say(scene: Scene, moment: datetime, words: tuple[str, str, str], *ids: str) -> TranscriptAdded:
     text, sender, chat = words
     with closing(at(scene, moment)) as group:
-        said = [Spoken(chat, sender, f"there is {text} in it", None, id) for id in ids]
+        said = [NewMessage(chat, sender, f"there is {text} in it", None, id) for id in ids]
         return transcript_add(group, said)
 
 
@@ -277,7 +277,9 @@ def test_a_second_prune_goes_on_from_the_first(scene: Scene) -> None:
 def test_what_came_in_together_goes_together_or_not_at_all(tmp_path: Path) -> None:
     scene = new_scene(tmp_path / "store")
     text, sender, chat = GONE
-    early, late = (Spoken(chat, sender, text, moment, f"{moment}") for moment in (JANUARY, MARCH))
+    early, late = (
+        NewMessage(chat, sender, text, moment, f"{moment}") for moment in (JANUARY, MARCH)
+    )
     with closing(at(scene, MARCH)) as group:
         transcript_add(group, [early, late])
     close_all(scene, MARCH)
@@ -572,9 +574,9 @@ def add_for_a_while(voice: Voice, root: str, name: int) -> None:
             if time.monotonic() > stop:
                 return
             id = f"{name}.{turn}"
-            done = transcript_add(group, [Spoken("chat", "ada", f"said {id}", None, id)])
+            done = transcript_add(group, [NewMessage("chat", "ada", f"said {id}", None, id)])
             assert (done.added, done.known) == (1, 0)
-            again = transcript_add(group, [Spoken("chat", "ada", f"said {id}", None, id)])
+            again = transcript_add(group, [NewMessage("chat", "ada", f"said {id}", None, id)])
             assert (again.added, again.known) == (0, 1), "also where it was dropped since"
             voice.say("ack", id, done.first)
 
@@ -708,7 +710,9 @@ def test_a_damaged_batch_is_found_named_and_hides_no_other(scene: Scene, how: st
         assert transcript_status(group).unreadable
         shown = transcript_show(group, GONE[2]).messages
         assert [each.number for each in shown] == [1, 2, 3, 6, 7, 8]
-        assert transcript_add(group, [Spoken(GONE[2], "x", "after it", None, "after")]).first == 12
+        assert (
+            transcript_add(group, [NewMessage(GONE[2], "x", "after it", None, "after")]).first == 12
+        )
         assert search(group, STAYS[0], source="transcripts").hits
 
 

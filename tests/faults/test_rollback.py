@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.api import Group, open_group
+from gitmem.api.memory import Memory as Group
+from gitmem.api.memory import open_group
 from gitmem.errors import NotFound
 from tests.support.git import git
 
@@ -61,7 +62,7 @@ def test_one_command_and_one_commit_remove_one_writers_facts(
     assert lines(good, "facts.md") == ["# Facts", *(f"- good fact {n}" for n in range(4))]
     assert lines(good, "good only.md") == ["all of it"]
     assert [each.path for each in good.list().files] == ["facts.md", "good only.md"]
-    assert good.log(limit=1)[0].undoes == done.undone
+    assert good.history.log(limit=1)[0].undoes == done.undone
     assert git(good.worktree, "status", "--porcelain", "-uall") == ""
     assert git(good.worktree, "fsck", "--strict") == ""
 
@@ -98,8 +99,8 @@ def test_files_it_deleted_moved_and_edited_by_hand_are_as_before(good: Group, ba
     good.write("a.md", "a\n")
     good.write("b.md", "b\n")
     good.write("c.md", "c\n")
-    bad.remove("a.md")
-    bad.move("b.md", "hidden/b.md")
+    bad.rm("a.md")
+    bad.mv("b.md", "hidden/b.md")
     (bad.worktree / "c.md").write_text("c\nby hand\n")
     bad.capture()
     good.write("hidden/b.md", "and a true line", append=True)

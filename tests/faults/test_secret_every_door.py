@@ -37,7 +37,7 @@ from gitmem.memory.recover.kept import kept_list
 from gitmem.memory.recover.restore import restore
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.search.search import search
-from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.import_file import Line, transcript_import
 from gitmem.memory.transcripts.pending import transcript_pending
@@ -131,8 +131,8 @@ REFUSED: dict[str, Door] = {
     "layout": lambda g, s: init(g.store, "new", layout=folder(g, "a.md", "x", f"layout: {s}\n")),
     "entry": lambda g, s: write(g, [Edit("a.md", f"key {s}", entry="Title")]),
     "entry's title": lambda g, s: write(g, [Edit("a.md", "text", entry=s)]),
-    "entry's field": lambda g, s: write(g, [Edit("a.md", entry="T", fields=(("Key", s),))]),
-    "frontmatter": lambda g, s: write(g, [Edit("a.md", fields=(("key", s),))]),
+    "entry's field": lambda g, s: write(g, [Edit("a.md", entry="T", set=(("Key", s),))]),
+    "frontmatter": lambda g, s: write(g, [Edit("a.md", set=(("key", s),))]),
     "user": lambda g, s: write(g, [Edit("user", "text\n", user=s)]),
     "compaction": lambda g, s: compact(g, f"the key is {s}"),
     "plan's reason": lambda g, s: decide(g, b"", reason=s),
@@ -145,9 +145,11 @@ REFUSED: dict[str, Door] = {
     "moved entry's field": lambda g, s: move_entry(g, "notes/c.md#one", "b.md", fields={"Key": s}),
     "checkpoint's summary": lambda g, s: checkpointed(g, f"the key is {s}"),
     "checkpoint's agent": lambda g, s: checkpointed(named(g, agent=s), "fine"),
-    "message's agent": lambda g, s: transcript_add(named(g, agent=s), [Spoken("c", "ada", "hi")]),
+    "message's agent": lambda g, s: transcript_add(
+        named(g, agent=s), [NewMessage("c", "ada", "hi")]
+    ),
     "message's session": lambda g, s: transcript_add(
-        named(g, session=s), [Spoken("c", "ada", "hi")]
+        named(g, session=s), [NewMessage("c", "ada", "hi")]
     ),
     "prune's source": lambda g, s: transcript_prune(named(g, source=s), "2026-01-01"),
 }
@@ -156,7 +158,7 @@ REFUSED: dict[str, Door] = {
 def checkpointed(group: Group, summary: str) -> object:
     """A range that is handed out to one whose words are fine, and closed by these."""
     fine = Group(group.store, "main", who=Who("ada", "s-1"))
-    transcript_add(fine, [Spoken("c", "ada", "hello")])
+    transcript_add(fine, [NewMessage("c", "ada", "hello")])
     token = transcript_pending(fine).token
     fine.close()
     return transcript_checkpoint(group, summary, token=token)
@@ -334,7 +336,7 @@ def test_what_opens_a_wallet_gets_in_by_no_door(
         with pytest.raises(SecretFound) as caught:
             door()
         assert caught.value.facts["rule"] == rule
-    transcript_add(group, [Spoken("c", "ada", text)])
+    transcript_add(group, [NewMessage("c", "ada", text)])
     adopted = adopt(store, "other", folder, layout="standard", who=Who("ada"))
 
     assert [(x.path, x.rule.partition(",")[0]) for x in held_list(group)] == [
@@ -504,25 +506,25 @@ def test_a_writer_that_meets_it_in_the_last_moment_sets_it_aside(
     assert traces(store, TOKEN) == []
 
 
-SAID: dict[str, Callable[[str], Spoken]] = {
-    "text": lambda s: Spoken("c", "ada", f"hello, the key is {s}, keep it"),
-    "nothing but the text": lambda s: Spoken("c", "ada", s),
-    "sender": lambda s: Spoken("c", s, "hello"),
-    "sender among words": lambda s: Spoken("c", f"ada ({s})", "hello"),
-    "chat": lambda s: Spoken(s, "ada", "hello"),
-    "chat among words": lambda s: Spoken(f"telegram:{s}", "ada", "hello"),
-    "id": lambda s: Spoken("c", "ada", "hello", None, s),
-    "id among words": lambda s: Spoken("c", "ada", "hello", None, f"message {s}"),
-    "everywhere": lambda s: Spoken(s, s, s, None, s),
+SAID: dict[str, Callable[[str], NewMessage]] = {
+    "text": lambda s: NewMessage("c", "ada", f"hello, the key is {s}, keep it"),
+    "nothing but the text": lambda s: NewMessage("c", "ada", s),
+    "sender": lambda s: NewMessage("c", s, "hello"),
+    "sender among words": lambda s: NewMessage("c", f"ada ({s})", "hello"),
+    "chat": lambda s: NewMessage(s, "ada", "hello"),
+    "chat among words": lambda s: NewMessage(f"telegram:{s}", "ada", "hello"),
+    "id": lambda s: NewMessage("c", "ada", "hello", None, s),
+    "id among words": lambda s: NewMessage("c", "ada", "hello", None, f"message {s}"),
+    "everywhere": lambda s: NewMessage(s, s, s, None, s),
 }
 
 
 @pytest.mark.parametrize("secret", [KEY, TOKEN], ids=["key", "token"])
 @pytest.mark.parametrize("said", SAID.values(), ids=SAID)
 def test_a_message_is_kept_without_it(
-    store: Store, group: Group, said: Callable[[str], Spoken], secret: str
+    store: Store, group: Group, said: Callable[[str], NewMessage], secret: str
 ) -> None:
-    messages = [said(secret), Spoken("c", "bob", "hello to you", None, "fine")]
+    messages = [said(secret), NewMessage("c", "bob", "hello to you", None, "fine")]
 
     done = transcript_add(group, messages)
 
@@ -559,7 +561,7 @@ def test_a_message_is_kept_without_it_however_it_is_dressed(
 ) -> None:
     text = f"hello {dress(TOKEN)} and more"
 
-    done = transcript_add(group, [Spoken("c", "ada", text, None, "1")])
+    done = transcript_add(group, [NewMessage("c", "ada", text, None, "1")])
 
     assert (done.added, done.redacted > 0) == (1, True)
     (kept,) = transcript_show(group, "c").messages
@@ -577,7 +579,7 @@ def test_an_import_is_kept_without_it(store: Store, group: Group, tmp_path: Path
     file.write_text("one line\n")
 
     def lines(path: Path, offset: int) -> Iterator[Line]:
-        yield Line(Spoken("c", "ada", f"hello {TOKEN}", None, KEY), "", offset + 9)
+        yield Line(NewMessage("c", "ada", f"hello {TOKEN}", None, KEY), "", offset + 9)
 
     done = transcript_import(group, [file], lines, form="x")
 
@@ -588,7 +590,7 @@ def test_an_import_is_kept_without_it(store: Store, group: Group, tmp_path: Path
 
 
 def test_looking_for_it_leaves_no_trace(store: Store, group: Group) -> None:
-    transcript_add(group, [Spoken("c", "ada", "hello")])
+    transcript_add(group, [NewMessage("c", "ada", "hello")])
 
     search(group, f"where is {TOKEN}?")
 

@@ -27,7 +27,7 @@ from gitmem.errors import Damaged, StorageFailed
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.search.search import search
-from gitmem.memory.transcripts.add import Spoken, TranscriptAdded, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, TranscriptAdded, transcript_add
 from gitmem.memory.transcripts.checkpoint import StaleToken, transcript_checkpoint
 from gitmem.memory.transcripts.pending import (
     SyncInFlight,
@@ -87,9 +87,9 @@ def word(id: str) -> str:
     return "walnut" + id.replace(".", "q")
 
 
-def spoken(id: str) -> Spoken:
+def spoken(id: str) -> NewMessage:
     chat = CHATS[sum(id.encode()) % len(CHATS)]
-    return Spoken(chat, "ada", f"remember the {word(id)} on the table", None, id)
+    return NewMessage(chat, "ada", f"remember the {word(id)} on the table", None, id)
 
 
 def add(scene: Scene, *ids: str) -> TranscriptAdded:
@@ -315,7 +315,7 @@ def add_without_end(scene: Scene, acked: list[str]) -> None:
     with scene.opened() as group:
         for number in count():
             text = f"{word(str(number))} {random_text(30_000)}"
-            transcript_add(group, [Spoken("alpha", "ada", text, None, str(number))])
+            transcript_add(group, [NewMessage("alpha", "ada", text, None, str(number))])
             acked.append(str(number))
 
 

@@ -20,7 +20,7 @@ from gitmem.integrations.transcripts.claude_code import (
     transcript_files,
 )
 from gitmem.integrations.transcripts.readers import ReadLine, home_of
-from gitmem.memory.transcripts.add import Spoken
+from gitmem.memory.transcripts.add import NewMessage
 
 AT = datetime(2026, 2, 8, 14, 30, tzinfo=UTC)
 READER: ReadLine = read_line
@@ -41,7 +41,7 @@ def row(kind: str = "user", content: object = "hello", **fields: object) -> dict
     }
 
 
-def read(value: object, chat: str = "file") -> tuple[Spoken | None, str]:
+def read(value: object, chat: str = "file") -> tuple[NewMessage | None, str]:
     return read_line(json.dumps(value).encode(), chat)
 
 
@@ -52,7 +52,10 @@ def text(words: str) -> dict[str, str]:
 @pytest.mark.parametrize("sender", ["user", "assistant"])
 @pytest.mark.parametrize("content", ["water the beans", [text("water the beans")]])
 def test_what_was_said_is_read(sender: str, content: object) -> None:
-    assert read(row(sender, content)) == (Spoken("s-1", sender, "water the beans", AT, "u-1"), "")
+    assert read(row(sender, content)) == (
+        NewMessage("s-1", sender, "water the beans", AT, "u-1"),
+        "",
+    )
 
 
 def test_only_texts_are_taken_and_parted_by_a_blank_line() -> None:
@@ -181,7 +184,7 @@ def test_a_tag_in_the_middle_is_the_users_own() -> None:
 def test_a_summary_is_kept_and_says_what_it_is() -> None:
     said = read(row("user", "<goal> was: beans", isCompactSummary=True))[0]
 
-    assert said == Spoken("s-1", "summary", "<goal> was: beans", AT, "u-1")
+    assert said == NewMessage("s-1", "summary", "<goal> was: beans", AT, "u-1")
 
 
 @pytest.mark.parametrize(
@@ -241,7 +244,7 @@ def test_what_is_no_object_cannot_be_read(raw: bytes) -> None:
 def test_a_mark_in_front_and_a_return_behind_change_nothing() -> None:
     raw = b"\xef\xbb\xbf" + json.dumps(row()).encode() + b"\r\n"
 
-    assert read_line(raw, "file") == (Spoken("s-1", "user", "hello", AT, "u-1"), "")
+    assert read_line(raw, "file") == (NewMessage("s-1", "user", "hello", AT, "u-1"), "")
 
 
 @pytest.mark.parametrize("session", [None, "", 7, ["s"]])

@@ -20,7 +20,7 @@ from gitmem.integrations.transcripts.codex import (
     transcript_files,
 )
 from gitmem.integrations.transcripts.readers import ReadLine, home_of
-from gitmem.memory.transcripts.add import Spoken
+from gitmem.memory.transcripts.add import NewMessage
 
 AT = datetime(2026, 2, 8, 14, 30, tzinfo=UTC)
 STAMP = "2026-02-08T14:30:00.000Z"
@@ -46,7 +46,7 @@ def item(**payload: object) -> dict[str, object]:
     return line("response_item", payload)
 
 
-def read(value: object, chat: str = "c-1") -> tuple[Spoken | None, str]:
+def read(value: object, chat: str = "c-1") -> tuple[NewMessage | None, str]:
     return read_line(json.dumps(value).encode(), chat)
 
 
@@ -54,7 +54,7 @@ def read(value: object, chat: str = "c-1") -> tuple[Spoken | None, str]:
 def test_what_was_said_is_read(role: str, kind: str) -> None:
     said = read(item(**message(role, [text("water the beans", kind)], id="m-1")))
 
-    assert said == (Spoken("c-1", role, "water the beans", AT, "m-1"), "")
+    assert said == (NewMessage("c-1", role, "water the beans", AT, "m-1"), "")
 
 
 def test_only_texts_are_taken_and_parted_by_a_blank_line() -> None:
@@ -224,7 +224,7 @@ def test_what_is_no_object_cannot_be_read(raw: bytes) -> None:
 def test_a_mark_in_front_and_a_return_behind_change_nothing() -> None:
     raw = b"\xef\xbb\xbf" + json.dumps(item(**message(id="m-1"))).encode() + b"\r\n"
 
-    assert read_line(raw, "c-1") == (Spoken("c-1", "user", "hello", AT, "m-1"), "")
+    assert read_line(raw, "c-1") == (NewMessage("c-1", "user", "hello", AT, "m-1"), "")
 
 
 @pytest.mark.parametrize("at", ["2026-02-08T14:30:00Z", "2026-02-08T14:30:00"])

@@ -12,7 +12,7 @@ import pytest
 from gitmem.integrations.mcp.texts import MOST
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store
-from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.write.move import remove
 from gitmem.memory.write.write import Edit, write
 from tests.support.clocks import START, Clock
@@ -218,7 +218,7 @@ class TestWriting:
 class TestReading:
     def test_a_search_shows_where_when_and_the_passage(self, memory: Bound) -> None:
         put(memory.group, "facts/birds.md", "Herons are grey.\n")
-        transcript_add(memory.group, [Spoken("tg:1", "Ada", "I saw the heron.")])
+        transcript_add(memory.group, [NewMessage("tg:1", "Ada", "I saw the heron.")])
 
         said = memory.done("memory_search", query="what colour is a heron?")
 

@@ -129,7 +129,7 @@ def test_commits_bear_the_name_of_whoever_opened_the_group(tmp_path: Path) -> No
     ) as memory:
         run(lambda: AsyncGitMemoryTool(memory).call(create("a.md")))
 
-        [entry] = memory.log("a.md")
+        [entry] = memory.history.log("a.md")
     assert (entry.agent, entry.session) == ("claude", "s-1")
 
 

@@ -189,7 +189,7 @@ COMMANDS = st.one_of(
 
 def last(memory: gitmem.Group, count: int) -> list[str]:
     """The newest commits."""
-    return [each.commit for each in memory.log(limit=count)]
+    return [each.commit for each in memory.history.log(limit=count)]
 
 
 # As many as it takes to see each command succeed and fail, and to stay quick.
@@ -298,7 +298,7 @@ class TestWhereTheyDiffer:
 
         assert ours[0].endswith("     1\tx")
         assert theirs[1]
-        assert [each.op for each in both.memory.log()][:2] == ["archive", "write"]
+        assert [each.op for each in both.memory.history.log()][:2] == ["archive", "write"]
 
     def test_clear(self, both: Pair) -> None:
         both.alike("create", path="/memories/a.md", file_text="x")
@@ -421,7 +421,7 @@ class TestWhereTheyDiffer:
         both.alike("view", path="/memories/a.md")
         ours, theirs = both("view", path="/memories/b.md")
 
-        assert both.memory.log(limit=1)[0].op == "capture"
+        assert both.memory.history.log(limit=1)[0].op == "capture"
         assert (ours[1], theirs[1]) == (True, False)
 
     def test_overwrite(self) -> None:

@@ -27,7 +27,7 @@ from gitmem.integrations.transcripts.readers import (
     texts_in,
     without,
 )
-from gitmem.memory.transcripts.add import Spoken
+from gitmem.memory.transcripts.add import NewMessage
 from gitmem.memory.transcripts.import_file import ParsedLine
 
 FEW = 40
@@ -307,7 +307,7 @@ def test_a_text_that_begins_like_the_hosts_own_is_left_out() -> None:
     ],
 )
 def test_a_time_is_kept_in_utc(at: str, moment: datetime) -> None:
-    said = Spoken("c", "user", "a\n\nb", moment, "1")
+    said = NewMessage("c", "user", "a\n\nb", moment, "1")
 
     assert parsed("1", "c", "user", at, ["a", "b"]) == ParsedLine(said)
 

@@ -246,7 +246,7 @@ def thinking(group: Group, deed: Callable[[], object]) -> Group:
 
 def test_an_entry_that_was_changed_meanwhile_stays(old: Group) -> None:
     slow = thinking(
-        old, lambda: write(old, [Edit(DECISIONS, entry="Use tabs", fields=(("Status", "active"),))])
+        old, lambda: write(old, [Edit(DECISIONS, entry="Use tabs", set=(("Status", "active"),))])
     )
     done = consolidate(slow)
 
@@ -354,7 +354,7 @@ def test_only_what_is_past_and_faded_goes_and_no_line_is_lost(
         clock.time = start
         clock.advance(days=200 - days)
         fields = tuple(x for x in (("Status", status), ("Importance", importance)) if x[1])
-        write(group, [Edit(DECISIONS, f"Body {number}.", entry=f"Entry {number}", fields=fields)])
+        write(group, [Edit(DECISIONS, f"Body {number}.", entry=f"Entry {number}", set=fields)])
     clock.time = start
     clock.advance(days=200, hours=1)
     lines, before = said_lines(group.repository), ages(group)

@@ -254,7 +254,7 @@ def test_each_entry_format_is_written_in_its_order_and_read_without_a_warning(
     fields = FORMATS[name]
     backwards = tuple(reversed(fields.items()))
 
-    write(group, [Edit(name, None, entry="One", fields=backwards)])
+    write(group, [Edit(name, None, entry="One", set=backwards)])
 
     (found,) = entries(group, name).entries
     text = (group.repository.snapshot().read(found.path) or b"").decode()

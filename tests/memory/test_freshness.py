@@ -149,7 +149,7 @@ def test_an_entry_says_who_touched_it_when_and_by_which_commit(group: Group, clo
 
 
 def test_a_changed_entry_is_touched_and_its_neighbours_are_not(old: Group) -> None:
-    write(old, [Edit(DECISIONS, entry="Use tabs", fields=(("Status", "superseded"),))])
+    write(old, [Edit(DECISIONS, entry="Use tabs", set=(("Status", "superseded"),))])
 
     assert ages(old) == {"Use ESM only": 100, "Use tabs": 0, "Tea it is, always": 100, "tea": 100}
 
@@ -162,7 +162,7 @@ def test_a_deleted_line_is_a_change(old: Group) -> None:
 
 
 def test_a_new_entry_is_of_today(old: Group) -> None:
-    write(old, [Edit(DECISIONS, entry="Use pnpm", fields=(("Status", "active"),))])
+    write(old, [Edit(DECISIONS, entry="Use pnpm", set=(("Status", "active"),))])
 
     assert ages(old)["Use pnpm"] == 0
     assert ages(old)["Use tabs"] == 100
@@ -297,9 +297,9 @@ def test_what_a_migration_renames_keeps_its_date(group: Group, clock: Clock) -> 
 
 
 def test_undoing_one_of_two_changes_leaves_the_date_of_the_other(old: Group, clock: Clock) -> None:
-    first = write(old, [Edit(DECISIONS, entry="Use tabs", fields=(("Status", "dropped"),))])
+    first = write(old, [Edit(DECISIONS, entry="Use tabs", set=(("Status", "dropped"),))])
     clock.advance(days=10)
-    write(old, [Edit(DECISIONS, entry="Use tabs", fields=(("Context", "asked thrice"),))])
+    write(old, [Edit(DECISIONS, entry="Use tabs", set=(("Context", "asked thrice"),))])
     clock.advance(days=10)
 
     undo(old, [first.commit])
@@ -310,7 +310,7 @@ def test_undoing_one_of_two_changes_leaves_the_date_of_the_other(old: Group, clo
 
 
 def test_taking_an_undo_back_brings_the_later_date_back(old: Group, clock: Clock) -> None:
-    changed = write(old, [Edit(DECISIONS, entry="Use tabs", fields=(("Status", "dropped"),))])
+    changed = write(old, [Edit(DECISIONS, entry="Use tabs", set=(("Status", "dropped"),))])
     clock.advance(days=10)
     undone = undo(old, [changed.commit])
     assert ages(old)["Use tabs"] == 110
@@ -322,7 +322,7 @@ def test_taking_an_undo_back_brings_the_later_date_back(old: Group, clock: Clock
 
 def test_a_status_that_is_set_back_on_purpose_is_a_change(old: Group) -> None:
     for status in ("paused", "active"):
-        write(old, [Edit(DECISIONS, entry="Use tabs", fields=(("Status", status),))])
+        write(old, [Edit(DECISIONS, entry="Use tabs", set=(("Status", status),))])
 
     assert ages(old)["Use tabs"] == 0
 
@@ -385,7 +385,7 @@ def test_setting_a_field_on_the_way_to_another_file_is_a_change(old: Group) -> N
 def test_where_nothing_moved_an_entry_is_as_old_as_its_newest_line(
     old: Group, clock: Clock
 ) -> None:
-    write(old, [Edit(DECISIONS, entry="Use tabs", fields=(("Context", "asked thrice"),))])
+    write(old, [Edit(DECISIONS, entry="Use tabs", set=(("Context", "asked thrice"),))])
     clock.advance(days=5)
 
     found = freshness(old, DECISIONS).entries
@@ -499,7 +499,7 @@ def test_adopted_entries_age_by_their_own_dates_or_by_the_file(
         "a": "2026-01-31",
         "b": "2026-02-10",
     }
-    write(group, [Edit("projects", entry="Billing", fields=(("Status", "paused"),))])
+    write(group, [Edit("projects", entry="Billing", set=(("Status", "paused"),))])
     assert ages(group)["Billing"] == 0
     group.close()
 
@@ -601,7 +601,7 @@ def cache_of(group: Group) -> Path:
 def test_what_is_kept_gives_the_same_as_the_history(old: Group, clock: Clock, writes: int) -> None:
     freshness(old)
     for number in range(writes):
-        write(old, [Edit(DECISIONS, entry="Use tabs", fields=(("Status", f"now {number}"),))])
+        write(old, [Edit(DECISIONS, entry="Use tabs", set=(("Status", f"now {number}"),))])
         clock.advance(days=1)
     warm = freshness(old)
     os.unlink(cache_of(old))
@@ -679,7 +679,7 @@ def test_a_long_walk_that_is_cut_short_is_not_begun_anew(
     old: Group, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(40):
-        write(old, [Edit(DECISIONS, entry="Use tabs", fields=(("Status", f"now {number}"),))])
+        write(old, [Edit(DECISIONS, entry="Use tabs", set=(("Status", f"now {number}"),))])
         clock.advance(days=1)
     whole = freshness(old)
     os.unlink(cache_of(old))

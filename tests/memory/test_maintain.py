@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import gitmem.store.worktree.fingerprint
-from gitmem.api import open_group
+from gitmem.api.memory import open_group
 from gitmem.errors import Conflict, GroupNotFound, GroupRefused
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.log import log
 from gitmem.memory.read.status import status
-from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
@@ -493,7 +493,7 @@ def test_it_acts_in_the_name_of_its_caller(store: Store, clock: Clock) -> None:
     maintain_all(store, who=Who("cron"), now=clock)
 
     with open_group(store=store.root) as group:
-        assert {each.agent for each in group.log(op="capture")} == {"cron"}
+        assert {each.agent for each in group.history.log(op="capture")} == {"cron"}
 
 
 def test_a_head_put_elsewhere_fails_what_needs_the_branch_and_is_told(group: Group) -> None:
@@ -520,14 +520,14 @@ def test_the_api_maintains(store: Store, clock: Clock) -> None:
 def test_what_was_said_is_looked_after_though_the_branch_stands_still(group: Group) -> None:
     until_quiet(group)
 
-    transcript_add(group, [Spoken("c", "Ada", "a heron")])
+    transcript_add(group, [NewMessage("c", "Ada", "a heron")])
 
     assert not detail(maintain(group), "pack").startswith("nothing since")
 
 
 @pytest.mark.usefixtures("soon")
 def test_what_is_dropped_while_maintenance_runs_is_not_forgotten(group: Group) -> None:
-    transcript_add(group, [Spoken("c", "Ada", "a heron")])
+    transcript_add(group, [NewMessage("c", "Ada", "a heron")])
     transcript_pending(group)
     transcript_checkpoint(group, "a heron was seen")
     until_quiet(group)

@@ -12,7 +12,7 @@ from gitmem.errors import BadInput, GroupNotFound, GroupRefused, PathNotFound, P
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.memory_actions import memory_get, memory_search
-from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.write.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.histories import put
@@ -104,7 +104,7 @@ def test_a_layout_without_a_list_allows_all_of_its_group(store: Store, clock: Cl
 
 
 def test_a_search_covers_files_and_what_was_said(nano: Group) -> None:
-    transcript_add(nano, [Spoken("c", "Ada", "a heron was said")])
+    transcript_add(nano, [NewMessage("c", "Ada", "a heron was said")])
 
     found = {hit.text for hit in memory_search(nano, "heron").hits}
 

@@ -14,7 +14,7 @@ from gitmem.memory.admin.init import init
 from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.status import status
-from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.upkeep.jobs import last_jobs
@@ -299,7 +299,7 @@ class TestDaysThatAreLeft:
 
 class TestASync:
     def sync(self, group: Group, number: int) -> str:
-        transcript_add(group, [Spoken("c", "ada", f"hello {number}")])
+        transcript_add(group, [NewMessage("c", "ada", f"hello {number}")])
         transcript_pending(group)
         put(group, "a.md", f"{number}\n")
         return transcript_checkpoint(group, "They said hello").snapshot
@@ -317,7 +317,7 @@ class TestASync:
     def test_without_a_change_of_memory_the_tag_stays(self, group: Group) -> None:
         self.sync(group, 1)
         before = git(group.gitdir, "show-ref", "--tags")
-        transcript_add(group, [Spoken("c", "ada", "thanks")])
+        transcript_add(group, [NewMessage("c", "ada", "thanks")])
         transcript_pending(group)
 
         done = transcript_checkpoint(group, "Nothing new")

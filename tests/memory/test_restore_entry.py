@@ -82,7 +82,7 @@ def test_it_comes_back_among_what_was_written_since(memory: Group) -> None:
 
 def test_what_was_changed_in_the_archive_comes_back_changed(memory: Group) -> None:
     archive(memory, [OLD])
-    write(memory, [Edit(SHELF, entry="Old plan", fields=(("Status", "active"),))])
+    write(memory, [Edit(SHELF, entry="Old plan", set=(("Status", "active"),))])
     before = said(memory.repository)
 
     restore(memory, OLD)

@@ -23,7 +23,7 @@ from gitmem.memory.recover.restore import restore
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.search.passages import NAME
 from gitmem.memory.search.search import Hit, Searched, search
-from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
@@ -58,7 +58,7 @@ def index_of(group: Group) -> Path:
 
 
 def entry(group: Group, title: str, text: str, **fields: str) -> None:
-    write(group, [Edit("decisions", text, entry=title, fields=tuple(fields.items()))])
+    write(group, [Edit("decisions", text, entry=title, set=tuple(fields.items()))])
 
 
 class TestAHit:
@@ -120,7 +120,7 @@ class TestAHit:
     def test_what_was_said_has_its_chat_its_id_who_and_when(self, group: Group) -> None:
         said = datetime(2026, 2, 1, 9, 30, tzinfo=UTC)
         added = transcript_add(
-            group, [Spoken("telegram:1", "Ada", "The heron stands in the canal.", said, "17")]
+            group, [NewMessage("telegram:1", "Ada", "The heron stands in the canal.", said, "17")]
         )
 
         (hit,) = search(group, "heron").hits
@@ -163,7 +163,7 @@ class TestWhatIsFound:
     ) -> None:
         init(store, "global", now=clock)
         other = Group(store, "global", now=clock)
-        transcript_add(other, [Spoken("hall", "Ada", "The heron nests in the attic.")])
+        transcript_add(other, [NewMessage("hall", "Ada", "The heron nests in the attic.")])
         transcript_pending(other)
         transcript_checkpoint(other, "A heron.")
 
@@ -182,9 +182,9 @@ class TestWhatIsFound:
     ) -> None:
         init(store, "global", now=clock)
         other = Group(store, "global", now=clock)
-        commit = transcript_add(other, [Spoken("hall", "Ada", "The heron nests.")]).commit
+        commit = transcript_add(other, [NewMessage("hall", "Ada", "The heron nests.")]).commit
         other.close()
-        transcript_add(group, [Spoken("own", "Bob", "The heron sleeps.")])
+        transcript_add(group, [NewMessage("own", "Bob", "The heron sleeps.")])
         damaged = store.gitdir("global") / "objects" / commit[:2] / commit[2:]
         damaged.chmod(0o600)
         damaged.write_bytes(b"torn")
@@ -210,7 +210,7 @@ class TestWhatIsFound:
     def test_only_in_a_layer(self, group: Group) -> None:
         entry(group, "Herons", "About the heron.")
         put(group, "facts/x.md", "A heron.\n")
-        transcript_add(group, [Spoken("c", "Ada", "heron")])
+        transcript_add(group, [NewMessage("c", "Ada", "heron")])
 
         assert paths(search(group, "heron", layers=["decisions"])) == ["reference/decisions.md"]
         with pytest.raises(BadInput, match="no layer 'decision'"):
@@ -218,10 +218,10 @@ class TestWhatIsFound:
 
     def test_only_what_was_touched_or_said_since(self, group: Group, clock: Clock) -> None:
         put(group, "facts/old.md", "An old heron.\n")
-        transcript_add(group, [Spoken("c", "Ada", "old heron")])
+        transcript_add(group, [NewMessage("c", "Ada", "old heron")])
         clock.advance(days=20)
         put(group, "facts/new.md", "A new heron.\n")
-        transcript_add(group, [Spoken("c", "Ada", "new heron")])
+        transcript_add(group, [NewMessage("c", "Ada", "new heron")])
 
         found = search(group, "heron", since="7 days ago")
 
@@ -234,11 +234,13 @@ class TestWhatIsFound:
     ) -> None:
         old = [Edit(f"notes/n{n}.md", f"The heron, the heron. ({n})\n") for n in range(150)]
         write(group, old)
-        said = [Spoken("team", "bob", f"The heron, the heron. ({n})", None, "") for n in range(150)]
+        said = [
+            NewMessage("team", "bob", f"The heron, the heron. ({n})", None, "") for n in range(150)
+        ]
         transcript_add(group, said)
         clock.advance(hours=3)
         put(group, "notes/new.md", f"A heron. {'Something else. ' * 30}\n")
-        late = Spoken("team", "bob", f"A heron. {'Something else. ' * 30}", None, "late")
+        late = NewMessage("team", "bob", f"A heron. {'Something else. ' * 30}", None, "late")
         transcript_add(group, [late])
 
         hits = search(group, "heron", since="1 hour ago", limit=4).hits
@@ -251,7 +253,7 @@ class TestWhatIsFound:
     def test_a_layer_holds_what_retired_from_it_and_no_messages(self, group: Group) -> None:
         put(group, "facts/old.md", "The heron was here.\n")
         archive(group, ["facts/old.md"])
-        transcript_add(group, [Spoken("team", "bob", "A heron!", None, "x")])
+        transcript_add(group, [NewMessage("team", "bob", "A heron!", None, "x")])
 
         assert found_in(group, "heron", layers=("facts",)) == []
         assert len(found_in(group, "heron", layers=("facts",), include_archive=True)) == 1
@@ -261,7 +263,7 @@ class TestWhatIsFound:
 
     def test_only_from_one_source(self, group: Group) -> None:
         put(group, "facts/x.md", "A heron.\n")
-        transcript_add(group, [Spoken("c", "Ada", "heron")])
+        transcript_add(group, [NewMessage("c", "Ada", "heron")])
 
         def sources(source: str) -> set[str]:
             return {hit.source for hit in search(group, "heron", source=source).hits}
@@ -390,7 +392,7 @@ class TestRanking:
 
     def test_whatever_is_found_has_a_score(self, group: Group) -> None:
         write(group, [Edit(f"notes/n{n}.md", f"Heron {n} stands.\n") for n in range(300)])
-        transcript_add(group, [Spoken("t", "b", f"Heron {n}", None, "") for n in range(300)])
+        transcript_add(group, [NewMessage("t", "b", f"Heron {n}", None, "") for n in range(300)])
 
         hits = search(group, "heron zeppelin airship balloon rocket", limit=600).hits
 
@@ -412,7 +414,7 @@ class TestRanking:
 
     def test_documents_and_messages_are_one_ranking(self, group: Group) -> None:
         put(group, "facts/weak.md", "There is a canal, and much else to be seen in this town.\n")
-        transcript_add(group, [Spoken("c", "Ada", "a heron in the canal of Leipzig")])
+        transcript_add(group, [NewMessage("c", "Ada", "a heron in the canal of Leipzig")])
         put(group, "facts/strong.md", "A heron in the canal of Leipzig at night.\n")
 
         found = search(group, "heron in the canal of Leipzig at night")
@@ -421,7 +423,7 @@ class TestRanking:
 
     def test_what_stands_beside_a_message_leads_to_it(self, group: Group) -> None:
         said = ["Where did the heron go?", "To the canal, I think.", "Lunch?", "Yes.", "Good."]
-        transcript_add(group, [Spoken("c", "Ada", text) for text in said])
+        transcript_add(group, [NewMessage("c", "Ada", text) for text in said])
 
         texts = [hit.text for hit in search(group, "heron").hits]
 
@@ -431,7 +433,7 @@ class TestRanking:
         self, group: Group
     ) -> None:
         said = [("Bob", "I saw the heron"), ("Ada", "the heron saw me"), ("Bob", "a heron it was")]
-        transcript_add(group, [Spoken(f"c{n}", *each) for n, each in enumerate(said)])
+        transcript_add(group, [NewMessage(f"c{n}", *each) for n, each in enumerate(said)])
 
         assert search(group, "what did Ada say about the heron").hits[0].from_ == "Ada"
         assert search(group, "what did Bob say about the heron").hits[0].from_ == "Bob"
@@ -441,7 +443,7 @@ class TestRanking:
             ("user", "please look at the login table"),
             ("assistant", "The user table has a login column"),
         ]
-        transcript_add(group, [Spoken(f"c{n}", *each) for n, each in enumerate(said)])
+        transcript_add(group, [NewMessage(f"c{n}", *each) for n, each in enumerate(said)])
 
         hits = search(group, "user login table", source="transcripts").hits
 
@@ -449,7 +451,7 @@ class TestRanking:
 
     def test_where_two_are_named_nobody_comes_first_for_it(self, group: Group) -> None:
         said = [("Bob", "heron"), ("Ada", "heron"), ("Eve", "heron")]
-        transcript_add(group, [Spoken(f"c{n}", *each) for n, each in enumerate(said)])
+        transcript_add(group, [NewMessage(f"c{n}", *each) for n, each in enumerate(said)])
 
         scores = {hit.from_: hit.score for hit in search(group, "heron, Ada or Bob?").hits}
 
@@ -534,7 +536,7 @@ class TestTheIndex:
 
     def test_maintenance_reads_it_back_and_begins_anew(self, group: Group) -> None:
         write(group, [Edit(f"facts/f{n}.md", f"Heron {n} of many.\n" * 20) for n in range(50)])
-        transcript_add(group, [Spoken("c", "Ada", f"heron {n}") for n in range(50)])
+        transcript_add(group, [NewMessage("c", "Ada", f"heron {n}") for n in range(50)])
         expected = {(hit.address, hit.text) for hit in search(group, "heron", limit=100).hits}
         for name in (NAME, SAID):
             path = group.gitdir / "gitmem" / name
@@ -627,7 +629,7 @@ class TestTheIndex:
 
     def test_others_may_not_read_it(self, group: Group) -> None:
         put(group, "facts/x.md", "A heron.\n")
-        transcript_add(group, [Spoken("c", "Ada", "heron")])
+        transcript_add(group, [NewMessage("c", "Ada", "heron")])
         search(group, "heron")
 
         modes = {path.stat().st_mode & 0o777 for path in (group.gitdir / "gitmem").glob("*.db*")}
@@ -662,7 +664,7 @@ def locked(path: Path) -> Iterator[None]:
 def test_no_text_makes_a_search_fail(group: Group, query: str) -> None:
     if index_of(group).exists() is False:
         put(group, "facts/x.md", 'A "heron" AND OR NOT NEAR( * ^ column: - + {a b} 茶\n')
-        transcript_add(group, [Spoken("c", "Ada", "heron")])
+        transcript_add(group, [NewMessage("c", "Ada", "heron")])
     try:
         found = search(group, query)
     except BadInput:

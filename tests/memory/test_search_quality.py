@@ -16,7 +16,7 @@ from gitmem.memory.admin.init import init
 from gitmem.memory.context.inject import inject
 from gitmem.memory.group import Group, Store
 from gitmem.memory.search.search import search
-from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.write.write import Allowed, Edit, write
 from tests.support.languages import CHINESE, GERMAN, JAPANESE, Memory
 from tests.support.questions import (
@@ -39,7 +39,7 @@ def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
     init(store, "main", layout="nano")
     opened = Group(store, "main")
     write(opened, [Edit(f"memory/n{n}.md", f"{t}\n") for n, t in enumerate(NOTES.values())])
-    transcript_add(opened, [Spoken("team", name, text, None, id) for id, name, text in SAID])
+    transcript_add(opened, [NewMessage("team", name, text, None, id) for id, name, text in SAID])
     yield opened
     opened.close()
 

@@ -61,7 +61,7 @@ def places(group: Group) -> dict[str, str]:
 
 
 def set_status(group: Group, title: str, status: str) -> str:
-    return write(group, [Edit("projects", entry=title, fields=(("Status", status),))]).commit
+    return write(group, [Edit("projects", entry=title, set=(("Status", status),))]).commit
 
 
 def ages(group: Group) -> dict[str, int]:
@@ -95,14 +95,14 @@ def test_a_starter_file_has_both_headings(store: Store, clock: Clock) -> None:
 
 def test_a_batch_does_the_same(zylos: Group) -> None:
     rows = [("Billing", "abandoned"), ("Old", "active"), ("New", "completed")]
-    write(zylos, [Edit(PATH, entry=x, fields=(("Status", status),)) for x, status in rows])
+    write(zylos, [Edit(PATH, entry=x, set=(("Status", status),)) for x, status in rows])
 
     found = {"Search": "Active", "Old": "Active", "Billing": "Completed", "New": "Completed"}
     assert places(zylos) == found
 
 
 def test_what_comes_from_another_file_does_too(zylos: Group) -> None:
-    write(zylos, [Edit("ideas", entry="Ship it", fields=(("Status", "exploring"),))])
+    write(zylos, [Edit("ideas", entry="Ship it", set=(("Status", "exploring"),))])
 
     done = move_entry(zylos, "ideas#ship-it", "projects", fields={"Status": "planning"})
 

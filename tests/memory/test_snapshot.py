@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.api import open_group
+from gitmem.api.memory import open_group
 from gitmem.errors import BadInput, GroupRefused, SecretFound
 from gitmem.memory.admin.check import check
 from gitmem.memory.admin.init import init
@@ -294,10 +294,10 @@ def test_days_through_the_api(store: Store, clock: Clock) -> None:
         assert memory.snapshot().made
         clock.advance(days=1)
         assert memory.rotate(reason="a new day").rotated == (
-            ("sessions/current.md", f"sessions/{memory.snapshots()[0].date}.md"),
+            ("sessions/current.md", f"sessions/{memory.history.snapshots()[0].date}.md"),
         )
-        assert memory.compact("all is well", operation="r-1").request_id == "r-1"
+        assert memory.compact("all is well", id="r-1").request_id == "r-1"
         assert memory.snapshot(force=True).changes == 3
-        assert len(memory.snapshots(limit=1)) == 1
+        assert len(memory.history.snapshots(limit=1)) == 1
         assert not memory.migrate(dry_run=True).changed
         assert memory.status().layout == "standard"

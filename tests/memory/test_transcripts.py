@@ -17,7 +17,7 @@ from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.log import log
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.search.search import search
-from gitmem.memory.transcripts.add import Spoken, TranscriptAdded, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, TranscriptAdded, transcript_add
 from gitmem.memory.transcripts.checkpoint import (
     StaleToken,
     TranscriptCheckpointed,
@@ -45,7 +45,7 @@ KEY = "AKIA" + body(UPPER, 16, 7)
 
 
 def say(group: Group, *texts: str, chat: str = "c", sender: str = "Ada") -> TranscriptAdded:
-    return transcript_add(group, [Spoken(chat, sender, text) for text in texts])
+    return transcript_add(group, [NewMessage(chat, sender, text) for text in texts])
 
 
 def texts(found: TranscriptPending) -> list[str]:
@@ -98,7 +98,11 @@ class TestAdding:
     def test_what_is_kept_can_be_read_with_plain_git(self, group: Group) -> None:
         transcript_add(
             group,
-            [Spoken("c", "Ada", "Héron\nand more", datetime(2026, 1, 2, 3, 4, tzinfo=UTC), "7")],
+            [
+                NewMessage(
+                    "c", "Ada", "Héron\nand more", datetime(2026, 1, 2, 3, 4, tzinfo=UTC), "7"
+                )
+            ],
         )
 
         path = git(group.gitdir, "ls-tree", "-r", "--name-only", REF).strip()
@@ -110,10 +114,10 @@ class TestAdding:
         )
 
     def test_an_id_is_taken_in_once_for_each_chat(self, group: Group) -> None:
-        rows = [Spoken("a", "Ada", "one", None, "1"), Spoken("b", "Ada", "two", None, "1")]
+        rows = [NewMessage("a", "Ada", "one", None, "1"), NewMessage("b", "Ada", "two", None, "1")]
         first = transcript_add(group, rows)
-        again = transcript_add(group, [*rows, Spoken("a", "Ada", "three", None, "2")])
-        both = transcript_add(group, [Spoken("a", "x", "four", None, "4")] * 3)
+        again = transcript_add(group, [*rows, NewMessage("a", "Ada", "three", None, "2")])
+        both = transcript_add(group, [NewMessage("a", "x", "four", None, "4")] * 3)
 
         assert (first.added, first.known) == (2, 0)
         assert (again.added, again.known, again.first) == (1, 2, 3)
@@ -124,9 +128,9 @@ class TestAdding:
     def test_a_uuid_is_the_same_in_whatever_chat_it_comes(self, group: Group) -> None:
         """A session that goes on from another one has a copy of what was said there."""
         uuid = "0199a1b2-0000-7000-8000-00000000abcd"
-        transcript_add(group, [Spoken("first", "Ada", "text", None, uuid)])
+        transcript_add(group, [NewMessage("first", "Ada", "text", None, uuid)])
 
-        again = transcript_add(group, [Spoken("second", "Ada", "text", None, uuid)])
+        again = transcript_add(group, [NewMessage("second", "Ada", "text", None, uuid)])
 
         assert (again.added, again.known) == (0, 1)
 
@@ -143,10 +147,10 @@ class TestAdding:
         assert transcript_show(group, "c").messages[0].text == "use [redacted: aws-key-id] for it"
 
     def test_credentials_of_what_is_known_are_not_counted_again(self, group: Group) -> None:
-        known = Spoken("c", "Ada", f"use {KEY} for it", None, "1")
+        known = NewMessage("c", "Ada", f"use {KEY} for it", None, "1")
         assert transcript_add(group, [known]).redacted == 1
 
-        again = transcript_add(group, [known, Spoken("c", "Ada", "nothing here", None, "2")])
+        again = transcript_add(group, [known, NewMessage("c", "Ada", "nothing here", None, "2")])
 
         assert (again.added, again.known, again.redacted) == (1, 1, 0)
         assert transcript_add(group, [known], dry_run=True).redacted == 0
@@ -154,20 +158,20 @@ class TestAdding:
     @pytest.mark.parametrize(
         ("message", "why"),
         [
-            (Spoken("", "Ada", "x"), "'chat' is empty"),
-            (Spoken("c", " ", "x"), "'from' is empty"),
-            (Spoken("c", "Ada", " \n"), "the text is empty"),
-            (Spoken("c" * 300, "Ada", "x"), "'chat' has 300 characters"),
-            (Spoken("c", "Ada", "x", datetime(1, 1, 1, tzinfo=UTC)), "nothing was said in 1"),
-            (Spoken("c", "Ada", "x", datetime(9999, 12, 31, tzinfo=UTC)), "said in 9999"),
-            (Spoken("c", "Ada", "x", None, "i" * 300), "'id' has 300 characters"),
+            (NewMessage("", "Ada", "x"), "'chat' is empty"),
+            (NewMessage("c", " ", "x"), "'from' is empty"),
+            (NewMessage("c", "Ada", " \n"), "the text is empty"),
+            (NewMessage("c" * 300, "Ada", "x"), "'chat' has 300 characters"),
+            (NewMessage("c", "Ada", "x", datetime(1, 1, 1, tzinfo=UTC)), "nothing was said in 1"),
+            (NewMessage("c", "Ada", "x", datetime(9999, 12, 31, tzinfo=UTC)), "said in 9999"),
+            (NewMessage("c", "Ada", "x", None, "i" * 300), "'id' has 300 characters"),
         ],
     )
     def test_what_makes_no_sense_is_refused_and_nothing_of_it_kept(
-        self, group: Group, message: Spoken, why: str
+        self, group: Group, message: NewMessage, why: str
     ) -> None:
         with pytest.raises(BadInput, match=why):
-            transcript_add(group, [Spoken("c", "Ada", "fine"), message])
+            transcript_add(group, [NewMessage("c", "Ada", "fine"), message])
         assert transcript_list(group).chats == ()
 
     def test_a_text_that_is_too_big_is_refused(self, group: Group) -> None:
@@ -218,7 +222,7 @@ class TestReading:
         rows = ((1, "a", "Ada"), (3, "b", "Bob"), (2, "a", "Carla"), (2, "a", "Ada"))
         for day, chat, sender in rows:
             at = datetime(2026, 1, day, 12, tzinfo=UTC)
-            transcript_add(group, [Spoken(chat, sender, "text", at)])
+            transcript_add(group, [NewMessage(chat, sender, "text", at)])
 
         b, a = transcript_list(group).chats
 
@@ -241,7 +245,7 @@ class TestReading:
     def test_the_last_messages_are_those_that_were_said_last(self, group: Group) -> None:
         for day, text in ((5, "five"), (6, "six"), (1, "one"), (2, "two"), (6, "six again")):
             at = datetime(2026, 1, day, tzinfo=UTC)
-            transcript_add(group, [Spoken("c", "Ada", text, at)])
+            transcript_add(group, [NewMessage("c", "Ada", text, at)])
 
         shown = [each.text for each in transcript_show(group, "c").messages]
         last = [each.text for each in transcript_show(group, "c", last=3).messages]
@@ -283,10 +287,10 @@ class TestReading:
     def test_an_id_that_came_again_while_it_could_not_be_read_counts_once(
         self, group: Group
     ) -> None:
-        transcript_add(group, [Spoken("c", "Ada", "a heron", None, "1")])
-        transcript_add(group, [Spoken("c", "Ada", "a stork", None, "2")])
+        transcript_add(group, [NewMessage("c", "Ada", "a heron", None, "1")])
+        transcript_add(group, [NewMessage("c", "Ada", "a stork", None, "2")])
         heal = damaged(group, 0)
-        assert transcript_add(group, [Spoken("c", "Ada", "a heron", None, "1")]).added == 1
+        assert transcript_add(group, [NewMessage("c", "Ada", "a heron", None, "1")]).added == 1
         heal()
 
         found = transcript_show(group, "c").messages
@@ -372,10 +376,10 @@ class TestReading:
         names = [f"support {KEY}", "support AKIA" + body(UPPER, 16, 8)]
         for name in names:
             added = transcript_add(
-                group, [Spoken(name, "Ada", f"said in {names.index(name)}", None, "1")]
+                group, [NewMessage(name, "Ada", f"said in {names.index(name)}", None, "1")]
             )
             assert (added.added, added.redacted) == (1, 1)
-            again = transcript_add(group, [Spoken(name, "Ada", "x", None, "1")])
+            again = transcript_add(group, [NewMessage(name, "Ada", "x", None, "1")])
             assert again.known == 1
 
         kept = [each.chat for each in transcript_list(group).chats]
@@ -998,14 +1002,14 @@ class TestPruning:
     def test_what_went_is_not_taken_in_again_and_numbers_go_on(
         self, group: Group, clock: Clock
     ) -> None:
-        old = Spoken("c", "Ada", "old", None, "7")
+        old = NewMessage("c", "Ada", "old", None, "7")
         transcript_add(group, [old])
         transcript_pending(group)
         close(group)
         clock.advance(days=60)
         transcript_prune(group, "2026-03-01")
 
-        again = transcript_add(group, [old, Spoken("c", "Ada", "new", None, "8")])
+        again = transcript_add(group, [old, NewMessage("c", "Ada", "new", None, "8")])
 
         assert (again.added, again.known, again.first) == (1, 1, 2)
         clock.advance(days=60)

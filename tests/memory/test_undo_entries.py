@@ -38,7 +38,7 @@ def memory(store: Store, clock: Clock) -> Iterator[Group]:
 
 
 def entry(group: Group, layer: str, title: str, status: str = "active") -> None:
-    edit = Edit(layer, f"about {title}", entry=title, fields=(("Status", status),))
+    edit = Edit(layer, f"about {title}", entry=title, set=(("Status", status),))
     write(group, [edit])
 
 
@@ -83,7 +83,7 @@ def test_where_one_end_cannot_be_undone_the_other_stays_too(memory: Group) -> No
 def test_a_credential_that_may_not_come_back_keeps_its_entry_where_it_is(memory: Group) -> None:
     secret = "AKIA" + body("ABCDEFGHIJKLMNOP", 16)
     allowed = Allowed(secrets=("aws-key-id",))
-    edit = Edit("decisions", f"the key {secret}", entry="Key", fields=(("Status", "active"),))
+    edit = Edit("decisions", f"the key {secret}", entry="Key", set=(("Status", "active"),))
     write(memory, [edit], allowed=allowed)
     commit = archive(memory, ["decisions#key"]).commit
 
@@ -106,7 +106,7 @@ def live(group: Group, random: Random) -> Counter[str]:
     said: Counter[str] = Counter()
     titles = [f"T{number}" for number in range(random.randint(2, 5))]
     for title in titles:
-        edit = Edit("decisions", f"words-of-{title}", entry=title, fields=(("Status", "active"),))
+        edit = Edit("decisions", f"words-of-{title}", entry=title, set=(("Status", "active"),))
         write(group, [edit])
         said[f"words-of-{title}"] = 1
     chosen = [f"decisions#{each.lower()}" for each in random.sample(titles, random.randint(1, 2))]
@@ -118,7 +118,7 @@ def live(group: Group, random: Random) -> Counter[str]:
         layer = random.choice(("decisions", "ideas"))
         if random.random() < 0.6:
             title = f"N{number}"
-            edit = Edit(layer, f"words-of-{title}", entry=title, fields=(("Status", "active"),))
+            edit = Edit(layer, f"words-of-{title}", entry=title, set=(("Status", "active"),))
             said[f"words-of-{title}"] += 1
             write(group, [edit])
         else:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.api import open_group
+from gitmem.api.memory import open_group
 from gitmem.errors import (
     BadInput,
     Conflict,
@@ -144,7 +144,7 @@ def test_every_added_line_stays_a_line(
     group = open_group(store=tmp_path_factory.getbasetemp() / "law", create=True)
     path = f"{os.urandom(4).hex()}.md"
 
-    group.write_batch([Edit(path, line, append=True) for line in added])
+    group.batch([Edit(path, line, append=True) for line in added])
 
     text = group.read(path).data
     group.close()

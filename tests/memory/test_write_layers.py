@@ -58,8 +58,8 @@ def text_of(group: Group, path: str) -> str:
 
 def test_the_diary_of_today_gets_a_summary_and_grows(of: Open) -> None:
     group = of("arizuko")
-    put(group, Edit("diary", "Began.\n", fields=(("summary", "a start"),)))
-    written = put(group, Edit("diary", "Went on.", fields=(("summary", "a day's work"),)))
+    put(group, Edit("diary", "Began.\n", set=(("summary", "a start"),)))
+    written = put(group, Edit("diary", "Went on.", set=(("summary", "a day's work"),)))
 
     assert written.changes[0].path == "diary/2026-02-08.md"
     assert text_of(group, "diary/2026-02-08.md") == (
@@ -76,9 +76,9 @@ def test_a_day_without_a_summary_is_remarked(of: Open) -> None:
 
 def test_a_summary_that_makes_room_for_another_is_remarked(of: Open) -> None:
     group = of("arizuko")
-    put(group, Edit("diary", "a\n", fields=(("summary", "billing moved"),)))
+    put(group, Edit("diary", "a\n", set=(("summary", "billing moved"),)))
 
-    (remark,) = put(group, Edit("diary", "b\n", fields=(("summary", "lunch"),))).warnings
+    (remark,) = put(group, Edit("diary", "b\n", set=(("summary", "lunch"),))).warnings
 
     assert "'billing moved'" in remark
 
@@ -103,7 +103,7 @@ def test_nothing_is_no_page(of: Open, text: str) -> None:
 
 def test_an_episode_has_the_date_it_is_about(of: Open) -> None:
     group = of("arizuko")
-    edit = Edit("episodes", "Long.\n", fields=(("summary", "moved"),), date="2026-02-01")
+    edit = Edit("episodes", "Long.\n", set=(("summary", "moved"),), date="2026-02-01")
 
     put(group, edit)
 
@@ -171,7 +171,7 @@ def test_a_page_written_by_hand_is_added_to(of: Open) -> None:
     page.parent.mkdir()
     page.write_text("---\nsummary: a morning\n---\nThe morning.\n")
 
-    written = put(group, Edit("diary", "The afternoon.", fields=(("summary", "a day"),)))
+    written = put(group, Edit("diary", "The afternoon.", set=(("summary", "a day"),)))
 
     assert [each.path for each in written.captured] == ["diary/2026-02-08.md"]
     assert page.read_text() == "---\nsummary: a day\n---\nThe morning.\n\nThe afternoon.\n"
@@ -434,8 +434,8 @@ def test_an_id_that_is_too_long_is_an_error(of: Open) -> None:
         (Edit("facts/x.md", "x\n", date="2026-02-08"), "diary"),
         (Edit("user", "x\n", user="ada", date="2026-02-08"), "leave out --date"),
         (Edit("diray", "x\n"), "./diray"),
-        (Edit("rules.md", fields=(("Status", "x"),)), "--entry TITLE"),
-        (Edit("rules", fields=(("Status", "x"),)), "--entry TITLE"),
+        (Edit("rules.md", set=(("Status", "x"),)), "--entry TITLE"),
+        (Edit("rules", set=(("Status", "x"),)), "--entry TITLE"),
     ],
 )
 def test_what_a_layer_needs_is_said(of: Open, edit: Edit, hint: str) -> None:
@@ -471,14 +471,14 @@ def test_an_entry_is_made_and_changed_and_no_other_line_moves(of: Open) -> None:
     group = of("zylos")
     before = text_of(group, "reference/decisions.md")
     fields = (("Status", "active"), ("Decided by", "the team"), ("Importance", "2"))
-    put(group, Edit("decisions", "Modules only.", entry="Use ESM only", fields=fields))
+    put(group, Edit("decisions", "Modules only.", entry="Use ESM only", set=fields))
     made = text_of(group, "reference/decisions.md")
     assert made == before.rstrip("\n") + (
         "\n\n### Use ESM only\n- **Date:** 2026-02-08\n- **Decided by:** the team\n"
         "- **Status:** active\n- **Importance:** 2\n\nModules only.\n"
     )
 
-    edit = Edit("reference/decisions.md", entry="use-esm-only", fields=(("Status", "superseded"),))
+    edit = Edit("reference/decisions.md", entry="use-esm-only", set=(("Status", "superseded"),))
     written = put(group, edit)
 
     assert text_of(group, "reference/decisions.md") == made.replace(
@@ -491,7 +491,7 @@ def test_an_entry_is_made_and_changed_and_no_other_line_moves(of: Open) -> None:
 def test_an_odd_status_is_remarked(of: Open) -> None:
     fields = (("Status", "maybe"), ("Importance", "7"))
 
-    warnings = put(of("zylos"), Edit("decisions", entry="X", fields=fields)).warnings
+    warnings = put(of("zylos"), Edit("decisions", entry="X", set=fields)).warnings
 
     assert any("maybe" in each for each in warnings)
     assert any("7" in each for each in warnings)
@@ -506,7 +506,7 @@ def test_a_strict_layer_refuses_it(of: Open) -> None:
     )
 
     with pytest.raises(EntryRefused, match="maybe") as caught:
-        put(group, Edit("decisions", entry="X", fields=(("Status", "maybe"),)))
+        put(group, Edit("decisions", entry="X", set=(("Status", "maybe"),)))
 
     assert "superseded" in caught.value.message
     assert "### X" not in text_of(group, "reference/decisions.md")
@@ -515,7 +515,7 @@ def test_a_strict_layer_refuses_it(of: Open) -> None:
 def test_a_strict_layer_refuses_it_also_in_a_whole_file(of: Open) -> None:
     group = of("zylos")
     text = text_of(group, "gitmem.yaml")
-    put(group, Edit("decisions", entry="Old", fields=(("Status", "maybe"),)))
+    put(group, Edit("decisions", entry="Old", set=(("Status", "maybe"),)))
     strict = text.replace("    ages: true\n", "    ages: true\n    strict: true\n")
     put(group, Edit("gitmem.yaml", strict))
 
@@ -533,7 +533,7 @@ def test_fields_alone_change_the_frontmatter_alone(of: Open) -> None:
     group = of("arizuko")
     put(group, Edit("facts/tea.md", "---\n# a comment\ntopic: tea\n---\nGreen.\n"))
 
-    put(group, Edit("facts/tea.md", fields=(("verified_at", "2026-02-08"),)))
+    put(group, Edit("facts/tea.md", set=(("verified_at", "2026-02-08"),)))
 
     assert text_of(group, "facts/tea.md") == (
         "---\n# a comment\ntopic: tea\nverified_at: 2026-02-08\n---\nGreen.\n"
@@ -556,7 +556,7 @@ def test_a_page_whose_frontmatter_is_no_yaml_can_be_added_to(of: Open) -> None:
             group,
             Edit("diary/2026-02-08.md", "---\nsummary: Stock: lost\n---\nBy hand.\n\nMore.\n"),
         )
-    put(group, Edit("diary", fields=(("summary", "Stock: counted twice"),)))
+    put(group, Edit("diary", set=(("summary", "Stock: counted twice"),)))
     assert text_of(group, "diary/2026-02-08.md").startswith(
         '---\nsummary: "Stock: counted twice"\n---\nBy hand.\n'
     )
@@ -598,14 +598,12 @@ def test_a_retry_is_recognised_also_on_another_day(of: Open, clock: Clock) -> No
 def test_an_id_is_not_taken_for_another_entry_or_field(of: Open) -> None:
     group = of("standard")
     fields = (("Status", "active"),)
-    put(group, Edit("decisions", "Why.", entry="A", fields=fields), operation="op-1")
-    put(group, Edit("diary", "x\n", fields=(("summary", "one"),)), operation="op-2")
+    put(group, Edit("decisions", "Why.", entry="A", set=fields), operation="op-1")
+    put(group, Edit("diary", "x\n", set=(("summary", "one"),)), operation="op-2")
 
-    same = put(group, Edit("decisions", "Why.", entry="A", fields=fields), operation="op-1")
+    same = put(group, Edit("decisions", "Why.", entry="A", set=fields), operation="op-1")
     assert same.recognised
-    assert put(
-        group, Edit("diary", "x\n", fields=(("summary", "one"),)), operation="op-2"
-    ).recognised
+    assert put(group, Edit("diary", "x\n", set=(("summary", "one"),)), operation="op-2").recognised
     put(group, Edit("user", "hello\n", user="ann"), operation="op-3")
     put(group, Edit("s.md", "1\n", append=True), Edit("s.md", "2\n", append=True), operation="b")
     with pytest.raises(Conflict, match="used before"):
@@ -617,13 +615,13 @@ def test_an_id_is_not_taken_for_another_entry_or_field(of: Open) -> None:
         )
     for edit, operation in (
         (Edit("user", "hello\n", user="bob"), "op-3"),
-        (Edit("diary", "x\n", fields=(("summary", "one"),), date="2026-02-01"), "op-2"),
+        (Edit("diary", "x\n", set=(("summary", "one"),), date="2026-02-01"), "op-2"),
         (Edit("diary", "x\n"), "op-2"),
-        (Edit("decisions", "Why.", entry="B", fields=fields), "op-1"),
-        (Edit("decisions", "Why not.", entry="A", fields=fields), "op-1"),
-        (Edit("decisions", entry="A", fields=(("Status", "archived"),)), "op-1"),
-        (Edit("diary", "x\n", fields=(("summary", "two"),)), "op-2"),
-        (Edit("diary", "y\n", fields=(("summary", "one"),)), "op-2"),
+        (Edit("decisions", "Why.", entry="B", set=fields), "op-1"),
+        (Edit("decisions", "Why not.", entry="A", set=fields), "op-1"),
+        (Edit("decisions", entry="A", set=(("Status", "archived"),)), "op-1"),
+        (Edit("diary", "x\n", set=(("summary", "two"),)), "op-2"),
+        (Edit("diary", "y\n", set=(("summary", "one"),)), "op-2"),
     ):
         with pytest.raises(Conflict, match="used before"):
             put(group, edit, operation=operation)
@@ -632,7 +630,7 @@ def test_an_id_is_not_taken_for_another_entry_or_field(of: Open) -> None:
 @pytest.mark.parametrize("name", ["Date observed", "date-observed", "DATE_OBSERVED"])
 def test_a_day_that_is_given_in_another_spelling_is_not_given_twice(of: Open, name: str) -> None:
     group = of("zylos")
-    put(group, Edit("preferences", entry="Tea", fields=((name, "2026-01-01"),)))
+    put(group, Edit("preferences", entry="Tea", set=((name, "2026-01-01"),)))
 
     assert text_of(group, "reference/preferences.md").count("2026-0") == 1
 

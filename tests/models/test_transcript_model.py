@@ -16,7 +16,7 @@ from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.search.search import search
-from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
@@ -80,7 +80,9 @@ class TranscriptMachine(RuleBasedStateMachine):
 
     @rule(rows=st.lists(st.tuples(CHATS, IDS), min_size=1, max_size=4))
     def add(self, rows: list[tuple[str, str]]) -> None:
-        done = transcript_add(self.group, [Spoken(c, "x", f"heron {c}", None, i) for c, i in rows])
+        done = transcript_add(
+            self.group, [NewMessage(c, "x", f"heron {c}", None, i) for c, i in rows]
+        )
         new = 0
         for chat, id in rows:
             if id and (chat, id) in self.known:

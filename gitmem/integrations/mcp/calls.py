@@ -257,7 +257,7 @@ def _edit(given: Arguments, **more: Any) -> Edit:
         given["path"],
         text if not text or text.endswith("\n") else f"{text}\n",
         if_match=given.get("if_match", ""),
-        fields=tuple(given.get("fields", {}).items()),
+        set=tuple(given.get("fields", {}).items()),
         user=given.get("user", ""),
         date=given.get("date", ""),
         **more,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from gitmem.errors import BadInput, NotFound
-from gitmem.memory.transcripts.add import Spoken
+from gitmem.memory.transcripts.add import NewMessage
 from gitmem.memory.transcripts.import_file import ParsedLine
 from gitmem.model.commit_messages import visible
 from gitmem.model.transcripts.batches import redacted
@@ -157,7 +157,7 @@ def parsed(id: object, chat: str, sender: str, at: object, texts: list[str]) -> 
     if not isinstance(id, str) or not id or moment is None:
         return UNREADABLE
     text = "\n\n".join(texts)
-    return ParsedLine(Spoken(_sound(chat), sender, _sound(text), moment, _sound(id)))
+    return ParsedLine(NewMessage(_sound(chat), sender, _sound(text), moment, _sound(id)))
 
 
 def moment_of(value: object) -> datetime | None:

@@ -390,7 +390,7 @@ def _update(work: Workspace, orders: Sequence[_Order]) -> list[Outcome]:
     for decision, ((path, entry),) in orders:
         layer = work.layout.layer_of(path)
         if not entry.slug:
-            edit = Edit(path, decision.text, fields=decision.fields)
+            edit = Edit(path, decision.text, set=decision.fields)
             work.draft.put(path, applied(ResolvedEdit(edit), work.draft.read(path)))
             outcomes.append(Outcome())
             continue
@@ -460,7 +460,7 @@ def _merge(work: Workspace, order: _Order) -> Outcome:
             f"{into} has an entry {twin.title!r} already",
             hint=f"name {into}#{twin.slug} among the addresses, or choose another title",
         )
-    edit = Edit(into, decision.text, entry=decision.title, fields=decision.fields)
+    edit = Edit(into, decision.text, entry=decision.title, set=decision.fields)
     draft.put(into, applied(ResolvedEdit(edit, layer, day=f"{work.now.date()}"), draft.read(into)))
     entry = next(x for x in parse(draft.text(into)) if same_title(x.title, decision.title))
     return Outcome(f"{into}#{entry.slug}", _judged(entry.block, layer))

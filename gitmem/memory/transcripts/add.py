@@ -40,7 +40,7 @@ BATCH_BYTES = 128 * 1024
 """From here on a batch is full."""
 
 
-class Spoken(Record):
+class NewMessage(Record):
     """One thing that somebody said, on its way in."""
 
     chat: str
@@ -72,13 +72,13 @@ class TranscriptAdded(Record):
 class _Clean(NamedTuple):
     """A message without credentials, and how many it had."""
 
-    said: Spoken
+    said: NewMessage
     blanked: int
 
 
 def transcript_add(
     group: Group,
-    messages: Sequence[Spoken],
+    messages: Sequence[NewMessage],
     *,
     dry_run: bool = False,
     wait: float = WAIT,
@@ -121,7 +121,7 @@ def transcript_add(
     return TranscriptAdded(before.commit if before else "", 0, 0, 0, len(messages), 0)
 
 
-def check_spoken(message: Spoken) -> Spoken:
+def check_spoken(message: NewMessage) -> NewMessage:
     """Refuse what cannot be kept."""
     where = f"line {message.line}: " if message.line else ""
     facts = {"batch_line": message.line} if message.line else {}
@@ -151,18 +151,18 @@ def check_spoken(message: Spoken) -> Spoken:
     return message
 
 
-def _clean(messages: Sequence[Spoken]) -> list[_Clean]:
+def _clean(messages: Sequence[NewMessage]) -> list[_Clean]:
     """MESSAGES without credentials, each id once."""
     found: dict[object, _Clean] = {}
     for each in messages:
         (sender, a), (text, b) = map(redacted, (each.sender, each.text))
         (chat, c), (id, d) = chat_name(each.chat), plain_id(each.id)
-        clean = Spoken(chat, visible(sender), text, each.at, id)
+        clean = NewMessage(chat, visible(sender), text, each.at, id)
         found.setdefault(_key(clean) or len(found), _Clean(clean, a + b + c + d))
     return list(found.values())
 
 
-def _key(message: Spoken) -> bytes:
+def _key(message: NewMessage) -> bytes:
     """By what a message is recognised; nothing where it has no id."""
     return key_of(message.chat, message.id) if message.id else b""
 

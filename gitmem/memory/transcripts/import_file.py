@@ -15,7 +15,7 @@ from gitmem.errors import BadInput, GitmemError, TooBig
 from gitmem.memory.group import Group
 from gitmem.memory.read.log import start_of
 from gitmem.memory.transcripts.add import (
-    Spoken,
+    NewMessage,
     check_spoken,
     transcript_add,
 )
@@ -50,7 +50,7 @@ _COUNTED = ("added", "known", "earlier", "others", "redacted", "files", "unchang
 class ParsedLine(NamedTuple):
     """A line or row of a transcript: a message, or the reason why it is skipped."""
 
-    message: Spoken | None = None
+    message: NewMessage | None = None
     skipped: str = ""
     """The reason in a fixed word or two; empty for a message."""
 
@@ -166,7 +166,7 @@ class _Import:
         self._since, self._dry_run = since, dry_run
         self._offsets = read_offsets(group.gitdir)
         self._reached: dict[str, Offset] = {}
-        self._messages: list[Spoken] = []
+        self._messages: list[NewMessage] = []
         self._size = 0
         self._counts = dict.fromkeys(_COUNTED, 0)
         self._passed: Counter[str] = Counter()
@@ -288,7 +288,7 @@ def _told(passed: Counter[str]) -> dict[str, int]:
     return dict(sorted(named)) | ({OTHERS: rest + dict(named).get(OTHERS, 0)} if rest else {})
 
 
-def _obstacle(message: Spoken) -> str:
+def _obstacle(message: NewMessage) -> str:
     """Why a message cannot be kept; nothing where it can."""
     try:
         check_spoken(message)

@@ -212,7 +212,7 @@ class _Work:
         is_log = layer is not None and layer.kind == "log" and layer.holds(path)
         start = new_log(layer, self._now.date()) if layer and is_log else b""
         fields = self._fields(layer, before) if layer else ()
-        edit = Edit(path, self._block, append=True, fields=fields)
+        edit = Edit(path, self._block, append=True, set=fields)
         data = applied(ResolvedEdit(edit, layer, start), before)
         policy = "free" if self._allowed.policy else layout.policy_of(path)
         secrets, markers = self._allowed.secrets, self._allowed.markers

@@ -109,7 +109,7 @@ def rollup(
     has no pages, or has a summary is an error whose `outcome` says which; nothing is moved.
     """
     gist = " ".join(summary.split())
-    request = Edit(f"rollup {type} {period} {layer}", text, fields=(("summary", gist),))
+    request = Edit(f"rollup {type} {period} {layer}", text, set=(("summary", gist),))
     encoded("the roll-up", f"{gist}{text}")
     _check_said(gist, text, operation)
     note, moment, wanted = group.note(OP, reason=reason), group.now(), period_of(type, period)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput, Conflict, GitmemError
 from gitmem.model.layout.layout import Layer
@@ -26,10 +26,23 @@ class Edit(Record):
     """The line of a batch it came from, 0 when it stands alone."""
     entry: str = ""
     """The title or address of the one entry in the file that this is about."""
-    fields: tuple[tuple[str, str], ...] = ()
-    """Fields of that entry, or of the file's frontmatter."""
+    set: tuple[tuple[str, str], ...] = ()
+    """Fields of that entry, or of the file's frontmatter, as pairs of name and value."""
     user: str = ""
+    """Whose profile it is."""
     date: str = ""
+    """The day of a journal."""
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, *values: object, **named: object) -> None:
+            """Take `fields`, the name of `set` in the last release, too."""
+            if "fields" in named:
+                from warnings import warn
+
+                warn("fields= is deprecated, use set=", DeprecationWarning, stacklevel=2)
+                named["set"] = named.pop("fields")
+            super().__init__(*values, **named)
 
 
 class ResolvedEdit(NamedTuple):
@@ -60,7 +73,7 @@ def applied(aim: ResolvedEdit, current: bytes | None) -> bytes:
     if edit.entry:
         return _with_entry(aim, before)
     data = _with_text(edit, before)
-    return _with_fields(edit, data) if edit.fields else data
+    return _with_fields(edit, data) if edit.set else data
 
 
 def _with_text(edit: Edit, before: bytes | None) -> bytes:
@@ -75,7 +88,7 @@ def _with_text(edit: Edit, before: bytes | None) -> bytes:
 
 def _with_fields(edit: Edit, data: bytes) -> bytes:
     text = decoded(edit.path, data)
-    for name, value in edit.fields:
+    for name, value in edit.set:
         text = set_field(text, name, value)
     return text.encode()
 
@@ -87,9 +100,9 @@ def _with_entry(aim: ResolvedEdit, before: bytes | None) -> bytes:
     body = None if edit.text is None else decoded(edit.path, text_bytes(edit))
     order = aim.layer.fields if aim.layer else ()
     text = decoded(edit.path, before or b"")
-    done = put(text, edit.entry, edit.fields, body, order, layer=aim.layer)
-    dated = _dated(aim, body or "") if done.created else edit.fields
-    if dated != edit.fields:
+    done = put(text, edit.entry, edit.set, body, order, layer=aim.layer)
+    dated = _dated(aim, body or "") if done.created else edit.set
+    if dated != edit.set:
         done = put(text, edit.entry, dated, body, order, layer=aim.layer)
     return done.text.encode()
 
@@ -100,11 +113,11 @@ def _dated(aim: ResolvedEdit, body: str) -> tuple[tuple[str, str], ...]:
     from gitmem.model.entries.lines import fold
 
     order = aim.layer.fields if aim.layer else ()
-    given = {fold(name) for name, _ in aim.edit.fields}
+    given = {fold(name) for name, _ in aim.edit.set}
     for entry in parse(f"### x\n{body}", order):
         given |= {fold(name) for name, _ in entry.fields}
     days = [name for name in order if name in DATES and fold(name) not in given]
-    return (*aim.edit.fields, *((name, aim.day) for name in days))
+    return (*aim.edit.set, *((name, aim.day) for name in days))
 
 
 def text_bytes(edit: Edit) -> bytes:

@@ -117,7 +117,7 @@ def _aim(edit: Edit, layout: Layout, ground: _Ground, now: datetime) -> Resolved
 
 
 def _check_entry(edit: Edit, layer: Layer) -> None:
-    if layer.kind == "entries" and edit.fields and not edit.entry:
+    if layer.kind == "entries" and edit.set and not edit.entry:
         raise BadInput(
             f"{layer.path} has entries, and --set does not say of which",
             hint=f"name it: `gitmem write {layer.name} --entry TITLE --set ...`",
@@ -154,7 +154,7 @@ def _at_layer(edit: Edit, layer: Layer, ground: _Ground, now: datetime) -> Resol
     _check_entry(edit, layer)
     if (
         layer.kind in ("journal", "log", "profile")
-        and not edit.fields
+        and not edit.set
         and not text_bytes(edit).strip()
     ):
         raise BadInput(f"there is nothing to write to {layer.name}", hint="give a text")
@@ -224,12 +224,12 @@ def _moment(edit: Edit, now: datetime) -> datetime:
 
 def _journal(edit: Edit, layer: Layer, moment: datetime, *, exists: bool) -> Edit:
     """A day that has begun is added to, and its fields are set anew."""
-    fields = dict(edit.fields)
+    fields = dict(edit.set)
     if "date" in layer.fields and not exists:
         fields.setdefault("date", str(moment.date()))
     order = {name: place for place, name in enumerate(layer.fields)}
     ordered = sorted(fields.items(), key=lambda each: order.get(each[0], len(order)))
-    edit = edit._replace(fields=tuple(ordered), append=exists)
+    edit = edit._replace(set=tuple(ordered), append=exists)
     if exists and edit.text is not None:
         edit = edit._replace(text=b"\n" + text_bytes(edit).lstrip(b"\n"))
     return edit if exists or edit.text is not None else edit._replace(text="")

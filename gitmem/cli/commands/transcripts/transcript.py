@@ -18,7 +18,7 @@ from gitmem.errors import BadInput
 from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
-    from gitmem.memory.transcripts.add import Spoken, TranscriptAdded
+    from gitmem.memory.transcripts.add import NewMessage, TranscriptAdded
     from gitmem.memory.transcripts.import_file import TranscriptImported
     from gitmem.memory.transcripts.pending import MessageRow, TranscriptPending
     from gitmem.memory.transcripts.prune import TranscriptPruned
@@ -76,7 +76,7 @@ def add(
       gitmem transcript add --chat telegram:1 --from ada "We deploy on Monday"
       some-gateway | gitmem transcript add --batch -
     """
-    from gitmem.memory.transcripts.add import Spoken, transcript_add
+    from gitmem.memory.transcripts.add import NewMessage, transcript_add
 
     if batch is not None:
         if any((text, chat, sender, at, id)):
@@ -86,7 +86,7 @@ def add(
         if not chat or not sender:
             raise BadInput("a message needs --chat and --from", hint=EXAMPLE)
         said = text_or_stdin(text, "message", EXAMPLE)
-        messages = [Spoken(chat, sender, said, None, id or "")]
+        messages = [NewMessage(chat, sender, said, None, id or "")]
     with call.group() as group:
         if at and not batch:
             messages = [messages[0]._replace(at=_time(at, group.now()))]
@@ -94,7 +94,7 @@ def add(
     call.answer(added, [_added(call, added)])
 
 
-def _batch(source: str) -> list[Spoken]:
+def _batch(source: str) -> list[NewMessage]:
     from pathlib import Path
 
     from gitmem.cli.input import parse_messages

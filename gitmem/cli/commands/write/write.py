@@ -121,7 +121,7 @@ def write_command(
         fields = tuple((named | fields_of(settings)).items())
         content = None if text is None and (fields or entry) else _content(text)
         edit = Edit(path, content, append, create, if_match or "")
-        edits = [edit._replace(entry=entry or "", fields=fields, user=user or "", date=date or "")]
+        edits = [edit._replace(entry=entry or "", set=fields, user=user or "", date=date or "")]
     allowed = Allowed(allow_secret, allow_shrink, allow_policy, allow_markers)
     with call.group() as group:
         written = write(
