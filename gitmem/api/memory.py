@@ -16,7 +16,8 @@ from gitmem.api.parts import (
 )
 from gitmem.errors import BadInput
 from gitmem.memory.clock import Clock
-from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.group import Caller, Group, Store, Who
+from gitmem.memory.group import open_group as opened
 from gitmem.model.access import MAIN
 
 if TYPE_CHECKING:
@@ -533,4 +534,4 @@ def open_group(
         from gitmem.memory.admin.init import init
 
         init(place, name, layout=layout, who=who, acting=acting, now=now)
-    return Memory(Group(place, name, who=who, acting=acting, now=now))
+    return Memory(opened(place, name, Caller(who, acting, now)))

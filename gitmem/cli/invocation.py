@@ -100,16 +100,10 @@ class Invocation:
     @contextmanager
     def group(self, who: Who | None = None) -> Iterator[Group]:
         """The group to act on, opened; in the name of WHO, where that is not the caller."""
-        from gitmem.memory.group import Group
+        from gitmem.memory.group import Caller, open_group
 
-        group = Group(
-            self.store,
-            self.group_name(),
-            who=who or self.who,
-            acting=self.settings.acting,
-            now=self.clock,
-            near=self.folder,
-        )
+        caller = Caller(who or self.who, self.settings.acting, self.clock, self.folder)
+        group = open_group(self.store, self.group_name(), caller)
         self._groups.append(group)
         try:
             yield group

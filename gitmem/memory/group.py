@@ -1,29 +1,29 @@
-"""A store, and a group opened for work: what every operation takes as its first argument."""
+"""A group opened for work: what every operation takes as its first argument."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
+from gitmem.errors import Damaged, PathRefused
+from gitmem.memory.searched import Searched
+from gitmem.memory.store import Store, not_found
 from gitmem.model.access import MAIN, check_access
 from gitmem.model.commit_messages import Note, check_agent
-from gitmem.model.layout.layout import EMPTY, FILE, Layout
+from gitmem.model.layout.layout import EMPTY, Layout
 from gitmem.model.paths import check_group, check_path
 from gitmem.store import isolation
-from gitmem.store.formats import Unread, check_form, unread
-from gitmem.store.lock import WAIT, Run, last_run
+from gitmem.store.formats import check_form
+from gitmem.store.lock import WAIT
 from gitmem.store.objects.rescue import Rescue, damage_met
-from gitmem.store.repository import Repository, Snapshot, branch_file
+from gitmem.store.repository import Repository, Snapshot
 from gitmem.store.setup import (
     FORMAT,
     SCOPED,
-    begins,
     is_blank,
     is_tied,
     name_worktree,
@@ -33,22 +33,17 @@ from gitmem.store.setup import (
 
 if TYPE_CHECKING:
     from gitmem.cache.layouts import LastValid
-    from gitmem.cache.scanned import Scanned, Stamp
     from gitmem.memory.clock import Clock
     from gitmem.memory.scope import LeftOutside
     from gitmem.store.lost_commits.merge_back import Rejoined
-    from gitmem.store.transaction.capture import PutForward, Rules
+    from gitmem.store.transaction.capture import PutForward
     from gitmem.store.transaction.git_operations import GitOperation
     from gitmem.store.transaction.writer import Writer
     from gitmem.store.worktree.scope import Scoped
 
+__all__ = ["Caller", "Group", "Store", "Who", "isolate", "make_note", "open_group", "time_now"]
+
 # What only a writer needs is imported where a write begins: reading is done before every prompt.
-
-LINKS = "links"
-"""The setting of a store that says which group a project folder uses."""
-
-FINDER = Note(op="capture", id="", agent="unknown")
-"""How an edit found on the way is recorded: nobody said who made it."""
 
 
 def isolate() -> None:
@@ -65,6 +60,24 @@ class Who(NamedTuple):
     turn: str = ""
     subagent: str = ""
     """The type and the id of an agent that works for this one."""
+
+
+class Caller(NamedTuple):
+    """Who opens a group, and from where."""
+
+    who: Who = Who()
+    acting: str | None = None
+    """The group in whose name they act, which may be refused; None is a person."""
+    now: Clock | None = None
+    """Their clock, where it is not the machine's."""
+    near: str = ""
+    """The folder they work in: a work tree that was moved is found from there."""
+
+
+def open_group(store: Store, name: str, caller: Caller, *, heals: bool = True) -> Group:
+    """Open the group NAME of STORE for CALLER."""
+    who, acting, now, near = caller
+    return Group(store, name, who=who, acting=acting, now=now, near=near, heals=heals)
 
 
 def make_note(who: Who, op: str, *, reason: str = "", paths: tuple[str, ...] = ()) -> Note:
@@ -89,84 +102,6 @@ def make_note(who: Who, op: str, *, reason: str = "", paths: tuple[str, ...] = (
 def time_now(clock: Clock | None, zone: tzinfo) -> datetime:
     """The time in ZONE."""
     return (clock() if clock else datetime.now(UTC)).astimezone(zone)
-
-
-class Store:
-    """A folder with `groups/` and `repos/`."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = Path(os.path.abspath(root))
-
-    def gitdir(self, group: str) -> Path:
-        """Where the repository of GROUP lies."""
-        return self.root / "repos" / f"{group}.git"
-
-    def default_worktree(self, group: str) -> Path:
-        """Where the work tree of GROUP lies unless it was put elsewhere."""
-        return self.root / "groups" / group
-
-    def names(self) -> list[str]:
-        """The groups of this store, in order."""
-        try:
-            found = os.listdir(self.root / "repos")
-        except FileNotFoundError:
-            return []
-        return sorted(each[:-4] for each in found if each.endswith(".git") and each[0] != ".")
-
-    def unread(self, name: str) -> Unread | None:
-        """Why the repository of a group is beyond us, sound as it may be."""
-        return unread(read_config(self.gitdir(name)))
-
-    def is_unfinished(self, name: str) -> bool:
-        """Whether a group lacks what it begins with: whoever made it died, or is at it."""
-        return begins(self.gitdir(name))
-
-    @property
-    def config(self) -> Path:
-        """The file with the settings of the store."""
-        return self.root / "config.yaml"
-
-    @cached_property
-    def settings(self) -> dict[str, object]:
-        """What `config.yaml` in the store says; empty when there is none."""
-        path = self.config
-        if not path.exists():
-            return {}
-        import yaml  # only where there is a file to read
-
-        try:
-            found = yaml.safe_load(path.read_text("utf-8"))
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            raise BadInput(f"{path} cannot be read: {error}", hint="mend or remove it") from error
-        return found if isinstance(found, dict) else {}
-
-    @property
-    def requires_group(self) -> bool:
-        """True when nothing may act without a group being named."""
-        return self.settings.get("require_group") is True
-
-    @property
-    def links(self) -> dict[str, str]:
-        """Which group each project folder uses, by its real path."""
-        return {path: name for path, name in self._link_rows() if name is not None}
-
-    @property
-    def declined(self) -> frozenset[str]:
-        """The project folders that shall use no group of their own, by their real paths."""
-        return frozenset(path for path, name in self._link_rows() if name is None)
-
-    def _link_rows(self) -> Iterator[tuple[str, str | None]]:
-        found = self.settings.get(LINKS)
-        rows = found.items() if isinstance(found, dict) else ()
-        return ((path, name) for path, name in rows if isinstance(path, str) and path[:1] == "/")
-
-    def linked(self, folder: str) -> str:
-        """The group that FOLDER uses, or the nearest one above it that uses any; else nothing."""
-        links = self.links
-        place = os.path.realpath(folder) if links else "/"
-        while place not in links and place != "/":
-            place = os.path.dirname(place)
-        return str(links.get(place, ""))
 
 
 class Group:
@@ -196,13 +131,9 @@ class Group:
         self._now = now
         self._zone: tuple[str, tzinfo] | None = None
         self._zoned_at = ""
-        self._writer: Writer | None = None
+        self.writer: Writer | None = None
         """A writer at work knows where the branch is: its clock need not ask git again."""
-        self._exposed: bool | None = None
-        """Whether a credential was found in history; None before anybody has looked."""
-        self._searched: tuple[str, Stamp] = "", None
-        """Where our last writer left the branch, all searched, and the file that says up to where:
-        while both stay as they are, nobody need read that file and the lock again."""
+        self.searched = Searched(self)
         self.layouts: dict[str, Layout] = {}
         """Layouts that were read, by the blob they stand in."""
         self.rejoined: list[Rejoined] = []
@@ -266,6 +197,10 @@ class Group:
                 hint="run `gitmem check --repair`",
             )
 
+    def other(self, name: str) -> Group:
+        """The group NAME of the same store, opened for the same caller."""
+        return open_group(self.store, name, Caller(self.who, self.acting, self._now))
+
     def close(self) -> None:
         """Give back file handles."""
         self.repository.close()
@@ -320,16 +255,23 @@ class Group:
         return self._zone[1]
 
     def _tip(self) -> str:
-        if self._writer and self._writer.published:
-            return self._writer.published
+        if self.writer and self.writer.published:
+            return self.writer.published
         with suppress(Damaged):
             return self.repository.tip()
         return ""
 
+    def current_layout(self) -> Layout:
+        """The layout that counts at the tip; an empty one where that is damaged.
+
+        Whoever needs it whole reports the damage: a clock does not.
+        """
+        return self._layout_at(self._tip())
+
     def _layout_at(self, commit: str) -> Layout:
         from gitmem.memory.layouts import layout_at
 
-        with suppress(Damaged):  # what is damaged is told by who needs it, not by a clock
+        with suppress(Damaged):
             return layout_at(self, self.repository.snapshot(commit)).layout
         return EMPTY
 
@@ -369,105 +311,13 @@ class Group:
         *,
         late: bool = False,
         hurried: bool = False,
-        finder: Note = FINDER,
+        finder: Note | None = None,
     ) -> AbstractContextManager[Writer]:
-        """Hold the group's lock.
-
-        What a person did with plain git since the last writer is taken in first, in the name of
-        FINDER; LATE: at the end, for who has to see it as it stands; HURRIED: by the next one.
-        """
+        """Hold the group's lock to write: see `memory/writing`."""
         check_access(self.acting, self.name, write=True)
-        self.ensure_worktree()
-        goes_on = hurried or self._scan()
-        return self._writing(wait, late, hurried, finder, goes_on)
+        from gitmem.memory.writing import FINDER, hold_lock
 
-    def _scan(self) -> bool:
-        """Search what plain git committed for credentials: before the lock, nobody waits for it.
-
-        True where the lock goes on telling which commits are ours; False where it begins anew.
-        """
-        from gitmem.cache.scanned import scanned_stamp
-
-        with suppress(GitmemError, OSError):  # what is damaged is told by who needs it
-            tip = branch_file(self.gitdir) or self.repository.tip()
-            stamp = scanned_stamp(self.gitdir)
-            if (tip, stamp) == self._searched:
-                return True
-            self._searched = "", stamp
-            known, goes_on = scanned_in(self.gitdir)
-            self._exposed = bool(known.found)
-            if tip in (known.tip, known.left):
-                return goes_on
-            from gitmem.memory.context.exposed import scan_commits
-
-            self._exposed = bool(scan_commits(self, bounded=True).found)
-        return False
-
-    def _count_as_scanned(self, writer: Writer) -> None:
-        """Remember that commits came through our doors, which have searched them.
-
-        The lock tells that, as long as nobody else moves the branch and no finding is open.
-        """
-        from gitmem.model.guards import is_allowed
-
-        with suppress(GitmemError, OSError):
-            ends = (self.repository.commit(commit).message for _, commit in writer.landed)
-            if self._exposed is None:
-                self._exposed = bool(scanned_in(self.gitdir)[0].found)
-            if self._exposed or writer.strayed or any(map(is_allowed, ends)):
-                from gitmem.memory.context.exposed import count_as_scanned
-
-                count_as_scanned(self, writer)
-
-    @contextmanager
-    def _writing(
-        self, wait: float, late: bool, hurried: bool, finder: Note, goes_on: bool
-    ) -> Iterator[Writer]:
-        from gitmem.store.transaction.writer import writing
-
-        with writing(
-            self.repository, self.worktree, self.now, FINDER, wait=wait, rules=self._rules()
-        ) as writer:
-            self._writer = writer
-            try:
-                if not goes_on or writer.strayed:
-                    keep_run(self.gitdir, writer.run_before)
-                    writer.begin_run()
-                changed = not hurried and writer.index_changed()
-                if changed and not late:
-                    self._take_in(writer, finder)
-                yield writer
-                if changed and late:
-                    # What was asked for is done: the rest can wait.
-                    with suppress(GitmemError, OSError):
-                        self._take_in(writer, finder)
-                with suppress(GitmemError, OSError):
-                    writer.look_back()
-            finally:
-                self._writer = None
-                self.rejoined += writer.rejoined
-                self.put_forward += writer.put_forward
-        if self.is_outside and writer.published != writer.run_before[1]:
-            self._exclude_rest(writer.run_before[1])
-        if writer.landed or writer.strayed:
-            self._count_as_scanned(writer)
-            follows = goes_on and not (hurried or writer.strayed or self._exposed)
-            self._searched = writer.published if follows else "", self._searched[1]
-
-    def _exclude_rest(self, since: str) -> None:
-        """Tell git what is memory by the commits after SINCE."""
-        from gitmem.model.scope import EVERYTHING
-        from gitmem.store.worktree.scope import exclude_rest, paths_left
-
-        with suppress(GitmemError, OSError):  # a rule that cannot be written stops nobody
-            found = self.scope(self.repository.snapshot())
-            scope = found.scope if found else EVERYTHING
-            exclude_rest(self.gitdir, scope, paths_left(self.repository, scope, since))
-            if found and since:
-                from gitmem.memory.scope import left_outside
-
-                left = left_outside(self, since)
-                self.left_outside += [left] if left else []
+        return hold_lock(self, wait, late=late, hurried=hurried, finder=finder or FINDER)
 
     def underway(self) -> GitOperation | None:
         """What a person has begun with plain git in this group and not finished."""
@@ -490,41 +340,6 @@ class Group:
         self.put_forward.clear()
         self.left_outside.clear()
         return tuple(told)
-
-    def _rules(self) -> Rules:
-        from gitmem.store.transaction.capture import Rules
-
-        return Rules(self._policy, self._check)
-
-    def _policy(self, snapshot: Snapshot, path: str) -> str:
-        from gitmem.memory.layouts import layout_at
-
-        with suppress(Damaged):  # an edit has happened: it is taken in all the same
-            return layout_at(self, snapshot).layout.policy_of(path)
-        return "free"
-
-    def _check(self, files: Mapping[str, bytes | None]) -> None:
-        """Refuse a layout that cannot be read, an ignored path, and a file beside memory."""
-        data = files.get(FILE)
-        if data is not None:
-            from gitmem.memory.layouts import check_layout
-
-            check_layout(data, self._layout_at(self._tip()))
-        if os.path.exists(f"{self.gitdir}/gitmem/ignored"):
-            from gitmem.store.worktree.ignored import Ignored  # most groups ignore nothing
-
-            Ignored(self.gitdir).check(files, self.repository.snapshot())
-        if self.is_outside:
-            from gitmem.memory.scope import check_writable
-
-            check_writable(self, files)
-
-    def _take_in(self, writer: Writer, finder: Note) -> None:
-        from gitmem.memory.write.capture import capture_edits
-        from gitmem.memory.write.open_edits import scan_edits
-
-        capture_edits(writer, scan_edits(self.repository, writer.worktree), finder)
-        writer.restage()
 
     def scope(self, snapshot: Snapshot) -> Scoped | None:
         """What in the work tree is memory beside the files of SNAPSHOT; None for all of it."""
@@ -567,58 +382,3 @@ class Group:
         from gitmem.memory.admin.worktrees import revive  # only where it is gone
 
         return revive(self)
-
-
-def is_where_left(group: Group) -> bool:
-    """True while the branch is where the last writer of ours left it."""
-    with suppress(Damaged):
-        return last_run(group.gitdir)[1] in ("", group.repository.tip())
-    return True
-
-
-def scanned_in(gitdir: Path) -> tuple[Scanned, bool]:
-    """Up to where history was searched for credentials, with what writers of ours added since.
-
-    The second is False where the lock tells of commits that do not follow what was searched.
-    """
-    from gitmem.cache.scanned import advanced, read_scanned
-
-    known, (since, tip) = read_scanned(gitdir), last_run(gitdir)
-    if not since or since not in (known.tip, known.left) or has_open(gitdir, known):
-        return known, False
-    return advanced(known, since, tip), True
-
-
-def has_open(gitdir: Path, known: Scanned) -> bool:
-    """Whether something was found that nobody has acknowledged: then the lock tells of no run.
-
-    A file with such a finding holds it in its next version, too, and a writer may die between
-    landing that version and writing the finding down.
-    """
-    if not known.found:
-        return False
-    from gitmem.store.fsck.acknowledged import read_acknowledged
-
-    done = read_acknowledged(gitdir)
-    return not all(done.covers(each.id, each.location) for each in known.found)
-
-
-def keep_run(gitdir: Path, run: Run) -> None:
-    """Write down which commits RUN vouches for: the lock is about to stop telling of them."""
-    from gitmem.cache.scanned import advanced, keep_scanned, read_scanned
-
-    stored = read_scanned(gitdir)
-    known = advanced(stored, *run)
-    if known != stored and not has_open(gitdir, stored):
-        keep_scanned(gitdir, known)
-
-
-def not_found(store: Store, name: str, acting: str | None = None) -> GroupNotFound:
-    """The error for a name that no group has; only who may see the others is told of them."""
-    names = store.names() if acting in (None, MAIN) else []
-    known = f"; there are: {', '.join(names[:10])}" if names else ""
-    return GroupNotFound(
-        f"the store {store.root} has no group {name!r}{known}",
-        hint=f"make it with `gitmem init{'' if name == 'main' else f' -g {name}'}`",
-        group=name,
-    )

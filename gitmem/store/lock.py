@@ -75,10 +75,14 @@ def lock_path(gitdir: Path) -> str:
 
 
 class Lock:
-    """The lock of one repository. One object for each taking: threads exclude each other too."""
+    """The lock of one repository, as a context manager: the one way to hold it.
 
-    def __init__(self, path: str | Path) -> None:
-        self._path = str(path)
+    Entering raises Busy after WAIT seconds. One object for each taking: threads exclude each other
+    too.
+    """
+
+    def __init__(self, path: str | Path, wait: float = WAIT) -> None:
+        self._path, self._wait = str(path), wait
         self._fd = -1
         self._size = 0
         self.left_at = 0
@@ -93,34 +97,34 @@ class Lock:
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    def acquire(self, wait: float = WAIT) -> None:
-        """Take the lock or raise Busy after WAIT seconds.
+    def acquire(self) -> None:
+        """Take the lock, or raise Busy.
 
         One at a time waits for it, behind a lock on its folder: whoever has just let go and comes
         again has to queue, and cannot be first for ever.
         """
-        deadline = time.monotonic() + wait
+        deadline = time.monotonic() + self._wait
         queue = self._open(os.path.dirname(self._path), os.O_RDONLY | os.O_DIRECTORY)
         try:
             while not _flocked(queue, needed=False):
-                self._pause(deadline, wait, 0.003)
+                self._pause(deadline, 0.003)
             self._fd = self._open(self._path, os.O_RDWR | os.O_CREAT)
             while not self._try_lock():
-                self._pause(deadline, wait, 0.0002)
+                self._pause(deadline, 0.0002)
         except BaseException:
             self.release()
             raise
         finally:
             os.close(queue)
 
-    def _pause(self, deadline: float, wait: float, seconds: float) -> None:
+    def _pause(self, deadline: float, seconds: float) -> None:
         left = deadline - time.monotonic()
         if left <= 0:
-            raise self._busy(wait)
+            raise self._busy()
         import random  # only for who has to wait
 
         # Who has waited longer asks more often, and so comes before a newcomer.
-        time.sleep(random.uniform(0.2, 1.0) * seconds * max(0.1, left / wait * 5 - 4))
+        time.sleep(random.uniform(0.2, 1.0) * seconds * max(0.1, left / self._wait * 5 - 4))
 
     def release(self) -> None:
         """Let the next writer in."""
@@ -165,11 +169,11 @@ class Lock:
             return False
         return True
 
-    def _busy(self, wait: float) -> Busy:
+    def _busy(self) -> Busy:
         record = self.peek()
         who = f"another gitmem process (pid {record.pid})" if record else "another gitmem process"
         return Busy(
-            f"{who} has been at work here for more than {wait:g} s",
+            f"{who} has been at work here for more than {self._wait:g} s",
             hint="nothing was written; try again",
             lock=self._path,
         )
@@ -177,8 +181,7 @@ class Lock:
     def peek(self) -> Record | None:
         """The record as it stands, read without the lock."""
         try:
-            with open(self._path, "rb") as file:
-                return decode(file.read())
+            return decode(read_whole(self._path))
         except OSError:
             return None
 

@@ -37,7 +37,7 @@ from gitmem.memory.write.write import Edit, write
 from gitmem.model.transcripts.batches import REF, Message
 from gitmem.store.gc.packing import pack, packs_of
 from gitmem.store.gc.prune_list import dropped
-from gitmem.store.refs.side_branch import Sideline, line_tip, sideline
+from gitmem.store.refs.side_branch import SideBranch, side_branch, side_branch_tip
 from tests.faults.test_enospc import fill, small_disk
 from tests.faults.test_secret_every_door import traces
 from tests.faults.test_transcript_faults import is_sound, messages, write_in_turns
@@ -311,14 +311,14 @@ def test_a_checkpoint_that_is_taken_back_in_the_last_moment_saves_its_messages(
     taken = git(scene.gitdir, "log", "-1", "--format=%H", "--grep=Gitmem-Op: checkpoint", "main")
 
     @contextmanager
-    def slowly(*args: object) -> Iterator[Sideline]:
+    def slowly(*args: object) -> Iterator[SideBranch]:
         """Somebody is faster than who waits for the lock."""
         with closing(at(scene, MARCH)) as other:
             undo(other, [taken.strip()])
-        with sideline(*args) as found:  # type: ignore[arg-type]
+        with side_branch(*args) as found:  # type: ignore[arg-type]
             yield found
 
-    monkeypatch.setattr(gitmem.memory.transcripts.prune, "sideline", slowly)
+    monkeypatch.setattr(gitmem.memory.transcripts.prune, "side_branch", slowly)
 
     done = prune(scene)
 
@@ -786,7 +786,7 @@ def test_of_a_ref_whose_file_is_gone_nothing_is_lost(scene: Scene, pruned: bool)
     assert ids(scene) == [*kept, "next"]
     with closing(at(scene, MARCH)) as group:
         assert check(group).sound
-        assert line_tip(group.repository, REF)
+        assert side_branch_tip(group.repository, REF)
 
 
 def test_packing_keeps_what_was_said(scene: Scene) -> None:

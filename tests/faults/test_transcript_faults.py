@@ -38,7 +38,7 @@ from gitmem.memory.transcripts.status import transcript_list, transcript_show, t
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.commit_messages import parse
 from gitmem.model.transcripts.batches import NUMBERS, REF, Message, decode, is_batch, span
-from gitmem.store.refs.side_branch import Sideline, sideline
+from gitmem.store.refs.side_branch import SideBranch, side_branch
 from tests.faults.test_enospc import fill, random_text, small_disk
 from tests.faults.test_ioerr import Failure
 from tests.support.clocks import START, Clock
@@ -478,19 +478,19 @@ def test_what_another_brings_in_the_last_moment_is_known(
     add(scene, "0.0")
 
     @contextmanager
-    def slowly(*args: object) -> Iterator[Sideline]:
+    def slowly(*args: object) -> Iterator[SideBranch]:
         """Somebody is faster than who waits for the lock."""
         monkeypatch.undo()
         add(scene, "1.0", "1.1")
-        with sideline(*args) as found:  # type: ignore[arg-type]
+        with side_branch(*args) as found:  # type: ignore[arg-type]
             yield found
 
-    monkeypatch.setattr(gitmem.memory.transcripts.add, "sideline", slowly)
+    monkeypatch.setattr(gitmem.memory.transcripts.add, "side_branch", slowly)
     done = add(scene, "1.1", "1.2")
 
     assert (done.added, done.known, done.first) == (1, 1, 4)
     judge(scene, ["0.0", "1.0", "1.1", "1.2"])
-    monkeypatch.setattr(gitmem.memory.transcripts.add, "sideline", slowly)
+    monkeypatch.setattr(gitmem.memory.transcripts.add, "side_branch", slowly)
     assert add(scene, "1.0", "1.1").added == 0
 
 

@@ -30,12 +30,13 @@ from gitmem.memory.context.exposed import (
 )
 from gitmem.memory.context.inject import inject
 from gitmem.memory.curate.lint import lint
-from gitmem.memory.group import Group, Who, scanned_in
+from gitmem.memory.group import Group, Who
 from gitmem.memory.read.status import status
 from gitmem.memory.recover.held import held_accept
 from gitmem.memory.recover.kept import kept_drop, kept_list, kept_restore
 from gitmem.memory.recover.restore import restore
 from gitmem.memory.search.search import search
+from gitmem.memory.searched import scanned_in
 from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.upkeep.snapshot import snapshot
 from gitmem.memory.write.capture import capture

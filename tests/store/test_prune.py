@@ -20,7 +20,7 @@ from gitmem.store.gc.packing import pack, packs_of
 from gitmem.store.gc.prune import forget_dropped
 from gitmem.store.gc.prune_list import dropped, note_dropped
 from gitmem.store.lock import Item, Lock, Record, lock_path
-from gitmem.store.refs.side_branch import sideline
+from gitmem.store.refs.side_branch import side_branch
 from tests.support.faults import Scene, assert_sound, files_at, new_scene
 from tests.support.git import git, git_bytes
 from tests.support.moulds import Moulds
@@ -45,14 +45,14 @@ def made(root: Path) -> None:
 
 
 def append(scene: Scene, path: str, data: bytes) -> str:
-    with scene.opened() as group, sideline(group.repository, REF) as aside:
+    with scene.opened() as group, side_branch(group.repository, REF) as aside:
         note = Note("aside", os.urandom(8).hex(), "ada", title=path)
         return aside.append(aside.tip(), {path: data}, note, WHEN)
 
 
 def drop(scene: Scene, *paths: str) -> str:
     """Let the line begin anew without PATHS; what it was before."""
-    with scene.opened() as group, sideline(group.repository, REF) as aside:
+    with scene.opened() as group, side_branch(group.repository, REF) as aside:
         old = aside.tip() or ""
         note_dropped(scene.gitdir, old, REF)
         note = Note("aside", os.urandom(8).hex(), "ada", title="dropped")

@@ -21,7 +21,7 @@ from gitmem.memory.write.write import Edit
 from gitmem.model.commit_messages import Note
 from gitmem.model.transcripts.batches import REF
 from gitmem.store.lock import Lock, decode, lock_path
-from gitmem.store.refs.side_branch import line_tip, sideline
+from gitmem.store.refs.side_branch import side_branch, side_branch_tip
 from tests.faults.test_locks import die_at as die_writing_at
 from tests.faults.test_locks import let_go, living_git
 from tests.support.faults import (
@@ -56,18 +56,18 @@ def note(title: str = "one more") -> Note:
 
 
 def append(scene: Scene, path: str, data: bytes | None = b"x\n", title: str = "one more") -> str:
-    with scene.opened() as group, sideline(group.repository, REF) as aside:
+    with scene.opened() as group, side_branch(group.repository, REF) as aside:
         return aside.append(aside.tip(), {path: data}, note(title), WHEN)
 
 
 def restart(scene: Scene, **files: bytes | None) -> str:
-    with scene.opened() as group, sideline(group.repository, REF) as aside:
+    with scene.opened() as group, side_branch(group.repository, REF) as aside:
         return aside.restart(aside.tip() or "", files, note("anew"), WHEN)
 
 
 def tip(scene: Scene) -> str | None:
     with scene.opened() as group:
-        return line_tip(group.repository, REF)
+        return side_branch_tip(group.repository, REF)
 
 
 def by_git(scene: Scene) -> str:
@@ -198,7 +198,7 @@ def test_what_was_read_before_is_no_base_any_more(scene: Scene) -> None:
     with (
         scene.opened() as group,
         pytest.raises(Conflict),
-        sideline(group.repository, REF) as aside,
+        side_branch(group.repository, REF) as aside,
     ):
         aside.append(old, {"3.jsonl": b"x\n"}, note(), WHEN)
 
@@ -368,7 +368,7 @@ def test_one_waits_for_the_group_s_lock_and_then_says_so(scene: Scene) -> None:
         Lock(lock_path(scene.gitdir)),
         scene.opened() as group,
         pytest.raises(Busy),
-        sideline(group.repository, REF, wait=0.05),
+        side_branch(group.repository, REF, wait=0.05),
     ):
         raise AssertionError
 

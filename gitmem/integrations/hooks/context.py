@@ -59,7 +59,7 @@ def present(group: Group) -> tuple[tuple[str, str], ...]:
     own = (group.name, group.repository.tip())
     if not has_shared(group):
         return (own,)
-    shared = Group(group.store, GLOBAL, acting=group.acting)
+    shared = group.other(GLOBAL)
     try:
         return own, (GLOBAL, shared.repository.tip())
     finally:
@@ -89,7 +89,7 @@ def _in_group(
     group: Group, layout: Layout, name: str, commit: str, now: list[tuple[str, str]]
 ) -> list[Piece]:
     own = name == group.name
-    meant = group if own else Group(group.store, name, acting=group.acting, now=group.moment)
+    meant = group if own else group.other(name)
     try:
         tip = meant.repository.tip()
         now.append((name, tip))

@@ -110,7 +110,7 @@ def capture_edits(event: Event, group: Group, room: Room, *, with_held: bool = F
 
     WITH_HELD: name held edits as well. They stay held, so not every turn repeats them.
     """
-    from gitmem.memory.group import is_where_left
+    from gitmem.memory.searched import is_where_left
     from gitmem.memory.write.count_edits import is_unchanged
     from gitmem.memory.write.last_scan import note_captured_until, remember_unchanged, state_of
 

@@ -24,7 +24,7 @@ def opened(event: Event, name: str = "", *, as_subagent: bool = False) -> Iterat
     """The group NAME, or the one that the session works with; AS_SUBAGENT: in its name, too."""
     from pathlib import Path
 
-    from gitmem.memory.group import Group, Store, Who, isolate
+    from gitmem.memory.group import Caller, Store, Who, isolate, open_group
 
     isolate()
     store = Store(Path(event.store))
@@ -33,7 +33,7 @@ def opened(event: Event, name: str = "", *, as_subagent: bool = False) -> Iterat
     fixed = event.now
     now = None if fixed is None else lambda: fixed
     name = name or event.group or group_of(store, event.project)
-    group = Group(store, name, who=who, acting=event.acting, now=now, near=event.project)
+    group = open_group(store, name, Caller(who, event.acting, now, event.project))
     try:
         yield group
     finally:

@@ -49,7 +49,8 @@ from gitmem.integrations.install.projects import followed, found_given
 from gitmem.integrations.install.questions import LAYOUT, Asked, plugin_for
 from gitmem.integrations.install.record import Install, alone, install_of, installs
 from gitmem.integrations.install.rewire import Rewired, rewire
-from gitmem.memory.group import Store, not_found
+from gitmem.memory.group import Store
+from gitmem.memory.store import not_found
 from gitmem.model.access import MAIN
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput, PathNotFound
 from gitmem.integrations.hosts.table import agent_of_client
-from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.group import Caller, Group, Store, Who, open_group
 from gitmem.model.commit_messages import check_agent
 from gitmem.model.paths import check_group
 
@@ -67,10 +67,8 @@ class OpenGroups:
         known = self._groups.get(key)
         if known is None or known[0] != stamp:
             self.drop(endpoint, name)
-            opened = Group(
-                endpoint.store, name, who=endpoint.who, acting=endpoint.acting, now=endpoint.clock
-            )
-            known = stamp, opened
+            caller = Caller(endpoint.who, endpoint.acting, endpoint.clock)
+            known = stamp, open_group(endpoint.store, name, caller)
         self._groups.pop(key, None)
         self._groups[key] = known  # the last one in order is the last one used
         while len(self._groups) > MOST_OPEN:

@@ -62,8 +62,7 @@ class Answer(NamedTuple):
 @contextmanager
 def reopened(group: Group) -> Iterator[Group]:
     """GROUP opened once more, for a thread whose caller may use or close theirs meanwhile."""
-    ours = Group(group.store, group.name, who=group.who, acting=group.acting, now=group._now)
-    with closing(ours):
+    with closing(group.other(group.name)) as ours:
         yield ours
 
 

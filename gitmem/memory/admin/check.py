@@ -9,8 +9,10 @@ from gitmem.errors import GitmemError, GroupRefused
 from gitmem.memory.admin.rename import finish_rename
 from gitmem.memory.admin.worktrees import relink_from
 from gitmem.memory.clock import Clock, zone_of, zone_problem
-from gitmem.memory.group import Group, Store, keep_run, not_found, time_now
+from gitmem.memory.group import Group, Store, time_now
 from gitmem.memory.layouts import layout_at
+from gitmem.memory.searched import keep_run
+from gitmem.memory.store import not_found
 from gitmem.model.access import check_access
 from gitmem.model.layout.layout import FILE
 from gitmem.model.paths import check_group as check_name

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import BadInput, NotFound, StorageFailed
-from gitmem.memory.group import LINKS, Store, not_found
+from gitmem.memory.group import Store
+from gitmem.memory.store import LINKS, not_found
 from gitmem.model.access import MAIN, check_access
 from gitmem.model.paths import check_group
 from gitmem.store.durable import write_durably

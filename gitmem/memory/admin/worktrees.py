@@ -47,8 +47,9 @@ def _is_untouched(group: Group) -> bool:
 
 def revive(group: Group) -> int:
     """Find the work tree of GROUP, or make it anew, and put back its files; count them."""
-    from gitmem.memory.group import FINDER, keep_run
-    from gitmem.store.transaction.writer import writing
+    from gitmem.memory.searched import keep_run
+    from gitmem.memory.writing import FINDER
+    from gitmem.store.transaction.writer import open_writer
 
     check_access(group.acting, group.name, write=True)
     keep_run(group.gitdir, last_run(group.gitdir))  # this writer may find that the branch has moved
@@ -64,7 +65,7 @@ def revive(group: Group) -> int:
             path=str(group.worktree),
         ) from error
     try:
-        with writing(group.repository, group.worktree, group.now, FINDER) as writer:
+        with open_writer(group.repository, group.worktree, group.now, FINDER) as writer:
             count = writer.put_back()
             tie(group.gitdir, group.worktree, relative=not group.is_outside)
     except GroupNotFound:

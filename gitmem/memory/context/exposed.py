@@ -23,7 +23,8 @@ from gitmem.cache.scanned import (
     read_scanned_refs,
 )
 from gitmem.errors import Damaged, NotFound
-from gitmem.memory.group import Group, has_open, scanned_in
+from gitmem.memory.group import Group
+from gitmem.memory.searched import has_open, scanned_in
 from gitmem.model.access import check_access
 from gitmem.model.guards import MAX_FILE, is_allowed
 from gitmem.model.record import Record

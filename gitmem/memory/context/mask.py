@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Damaged
-from gitmem.memory.group import scanned_in
+from gitmem.memory.searched import scanned_in
 from gitmem.store.repository import Snapshot
 
 if TYPE_CHECKING:

@@ -63,7 +63,7 @@ def sources_at(group: Group, moment: Pinned, *, shared: bool) -> Iterator[Source
     other: Group | None = None
     if shared and has_shared(group):
         try:
-            other = Group(group.store, GLOBAL, acting=group.acting)
+            other = group.other(GLOBAL)
         except (GroupNotFound, Damaged) as error:
             trouble.append(f"the group {GLOBAL} cannot be read: {error.message}")
     try:

@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BadInput, Conflict, Damaged, NotFound, SecretFound
-from gitmem.memory.group import Group, is_where_left
+from gitmem.memory.group import Group
+from gitmem.memory.searched import is_where_left
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import parse
 from gitmem.model.record import Record

@@ -29,7 +29,7 @@ from gitmem.model.transcripts.batches import (
     redacted,
 )
 from gitmem.store.lock import WAIT
-from gitmem.store.refs.side_branch import sideline
+from gitmem.store.refs.side_branch import side_branch
 
 MAX_TEXT = 1024 * 1024
 MAX_NAME = 200
@@ -102,7 +102,7 @@ def transcript_add(
         return TranscriptAdded("", len(new), 0, 0, len(messages) - len(new), redacted)
     if unknown:
         closed_before = 0 if before else last_closed(group)
-        with sideline(group.repository, REF, wait) as line:
+        with side_branch(group.repository, REF, wait) as line:
             tip = tip_of(group)
             if tip != before:  # another came in between: what it brought is known now
                 unknown = _unknown(group, tip, unknown)

@@ -33,7 +33,7 @@ from gitmem.model.transcripts.batches import (
     encode_keys,
 )
 from gitmem.store.gc.prune_list import note_dropped
-from gitmem.store.refs.side_branch import sideline
+from gitmem.store.refs.side_branch import side_branch
 
 
 class TranscriptPruned(Record):
@@ -72,7 +72,7 @@ def transcript_prune(group: Group, before: str, *, dry_run: bool = False) -> Tra
     chosen = _chosen(group, tip, start)
     if tip is None or dry_run or not chosen.paths:
         return _answer(tip.commit if tip else "", start, chosen, dry_run=dry_run)
-    with sideline(group.repository, REF) as line:
+    with side_branch(group.repository, REF) as line:
         now = tip_of(group) or tip
         chosen = _chosen(group, now, start)  # again: a checkpoint may have been taken back
         if not chosen.paths:

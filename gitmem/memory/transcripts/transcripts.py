@@ -34,7 +34,7 @@ from gitmem.model.transcripts.batches import (
 )
 from gitmem.model.transcripts.intervals import Closed, Range, read_range
 from gitmem.store.history.walk import Trees
-from gitmem.store.refs.side_branch import line_tip
+from gitmem.store.refs.side_branch import side_branch_tip
 from gitmem.store.repository import Commit
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _made_at(commit: Commit, note: Parsed) -> datetime:
 
 def tip_of(group: Group) -> TranscriptTip | None:
     """The newest state; None where nothing was said yet."""
-    oid = line_tip(group.repository, REF)
+    oid = side_branch_tip(group.repository, REF)
     if oid is None:
         return None
     commit = group.repository.commit(oid)

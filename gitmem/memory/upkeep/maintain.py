@@ -17,7 +17,9 @@ from time import time as clock_time
 from gitmem.cache.progress import Quiet, quiet, remember_unchanged
 from gitmem.errors import GitmemError, StorageFailed
 from gitmem.memory.clock import ENV, Clock
-from gitmem.memory.group import Group, Store, Who, is_where_left, not_found, time_now
+from gitmem.memory.group import Group, Store, Who, time_now
+from gitmem.memory.searched import is_where_left
+from gitmem.memory.store import not_found
 from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs, log_job, why
 from gitmem.memory.upkeep.tasks import TASKS, PackLimits, UpkeepTask
 from gitmem.memory.write.last_scan import prune

@@ -11,7 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Busy, Damaged
-from gitmem.memory.group import Group, is_where_left, scanned_in
+from gitmem.memory.group import Group
+from gitmem.memory.searched import is_where_left, scanned_in
 from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs
 from gitmem.model.text.format import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged

@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gitmem.errors import Conflict, PathNotFound, PathRefused
-from gitmem.memory.group import FINDER, Group, Who, make_note
+from gitmem.memory.group import Group, Who, make_note
 from gitmem.memory.write.open_edits import PendingEdit, Scan, pending_edits
+from gitmem.memory.writing import FINDER
 from gitmem.model.commit_messages import RUN, Note, revealed
 from gitmem.model.guards import MARKERS_RULE, hold_rule
 from gitmem.model.layout.layout import FILE

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -193,15 +193,10 @@ def point_if_free(gitdir: Path, name: str, target: str, why: str) -> bool:
     """The same, taking the lock; False while another process holds it."""
     if all_refs(gitdir).get(name) == target:
         return True
-    lock = Lock(lock_path(gitdir))
-    try:
-        lock.acquire(GLANCE)
-        repository = Repository(gitdir)
-    except GitmemError:
-        lock.release()
-        return False
-    try:
+    with (
+        suppress(GitmemError),
+        Lock(lock_path(gitdir), GLANCE),
+        closing(Repository(gitdir)) as repository,
+    ):
         return point(repository, name, target, why)
-    finally:
-        repository.close()
-        lock.release()
+    return False

@@ -45,7 +45,7 @@ from gitmem.store.refs.files import is_id
 from gitmem.store.repository import BRANCH, Repository
 from gitmem.store.setup import parse_config, to_quarantine, worktree_of
 from gitmem.store.transaction.stale_locks import remove_dead_files
-from gitmem.store.transaction.writer import Writer, holding
+from gitmem.store.transaction.writer import Writer, open_writer
 from gitmem.store.worktree.relocate import bring_back, holds_anything
 from gitmem.store.worktree.scope import Scoped
 
@@ -233,7 +233,7 @@ class _Repair:
             if found:
                 yield Repaired("worktree-missing", "found, and moved back", str(root))
             unfinished = bool(self._lock.record())
-            with holding(self._lock, repository, root, self._clock, FINDER) as writer:
+            with open_writer(repository, root, self._clock, FINDER, lock=self._lock) as writer:
                 if unfinished:
                     yield Repaired("write-unfinished", "completed", "gitmem/lock")
                 if self._moved_back:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -97,18 +97,17 @@ def alone(gitdir: Path) -> Iterator[Path]:
     """The folder in which packs are made, ours alone; what a dead one left there is removed."""
     folder = gitdir / "gitmem" / "packing"
     folder.mkdir(mode=0o700, exist_ok=True)
-    lock = Lock(folder / "lock")
-    try:
-        lock.acquire(0.0)
-    except Busy as error:
-        raise Busy("another gitmem process is packing", hint="nothing is to be done") from error
-    try:
-        _clear(folder)
-        yield folder
-    finally:
-        with suppress(OSError):
-            _clear(folder)  # at once: the disk may be full of it
-        lock.release()
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(Lock(folder / "lock", 0.0))
+        except Busy as error:
+            raise Busy("another gitmem process is packing", hint="nothing is to be done") from error
+        try:
+            _clear(folder)
+            yield folder
+        finally:
+            with suppress(OSError):
+                _clear(folder)  # at once: the disk may be full of it
 
 
 def _clear(folder: Path) -> None:

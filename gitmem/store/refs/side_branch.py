@@ -28,7 +28,7 @@ STALE = 60.0
 """Seconds after which an object that is still without its name was left by somebody dead."""
 
 
-class Sideline:
+class SideBranch:
     """One such line, under the lock of its group."""
 
     def __init__(self, repository: Repository, ref: str) -> None:
@@ -36,7 +36,7 @@ class Sideline:
 
     def tip(self) -> str | None:
         """The newest commit; None where there is none yet."""
-        return line_tip(self._repository, self._ref)
+        return side_branch_tip(self._repository, self._ref)
 
     def append(self, base: str | None, files: Files, note: Note, when: datetime) -> str:
         """Add FILES as one commit on top of BASE, which has to be the newest."""
@@ -73,29 +73,26 @@ class Sideline:
         return commit
 
 
-def line_tip(repository: Repository, ref: str) -> str | None:
+def side_branch_tip(repository: Repository, ref: str) -> str | None:
     """The newest commit of a line; None where there is none, Damaged where it cannot be read."""
     return ref_tip(repository.gitdir, ref)
 
 
 @contextmanager
-def sideline(repository: Repository, ref: str, wait: float = WAIT) -> Iterator[Sideline]:
+def side_branch(repository: Repository, ref: str, wait: float = WAIT) -> Iterator[SideBranch]:
     """Hold the group's lock to write to a line.
 
     The record of a writer who died is left for who finishes it: that one's work and ours have
     nothing in common but the objects.
     """
-    lock = Lock(lock_path(repository.gitdir))
-    with translated("working on this group"):
-        lock.acquire(wait)
+    with translated("working on this group"), Lock(lock_path(repository.gitdir), wait):
         try:
             _remove_dead_objects(repository.gitdir)
             fault_points.reached("locked")
-            yield Sideline(repository, ref)
+            yield SideBranch(repository, ref)
         finally:
-            with suppress(OSError):  # what has landed has landed
+            with suppress(OSError):  # what is published stays published
                 repository.objects.discard()
-            lock.release()
 
 
 def _remove_dead_objects(gitdir: Path) -> None:

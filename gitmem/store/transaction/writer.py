@@ -7,7 +7,7 @@ the writer before it died, it finishes that one's work first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -318,7 +318,7 @@ class Writer:
 
 
 @contextmanager
-def writing(
+def open_writer(
     repository: Repository,
     root: Path,
     clock: Callable[[], datetime],
@@ -326,43 +326,28 @@ def writing(
     *,
     wait: float = WAIT,
     rules: Rules = NO_RULES,
+    lock: Lock | None = None,
 ) -> Iterator[Writer]:
-    """Hold the group's lock, with everything that a dead writer left behind put in order."""
-    lock = Lock(lock_path(repository.gitdir))
-    with translated("working on this group"):
-        lock.acquire(wait)
+    """A writer that holds the group's lock, with everything that a dead one left put in order.
+
+    LOCK: one that is held already, and stays held. WAIT so long for the lock, and then for a git
+    that moves the branch.
+    """
+    with translated("working on this group"), ExitStack() as stack:
+        held = lock or stack.enter_context(Lock(lock_path(repository.gitdir), wait))
+        _check_head(repository)
+        if not held.tip():  # a group of an earlier release has no such rule
+            _exclude_temps(repository)
+        worktree = WorkTree(root, repository.gitdir)
+        stack.callback(worktree.close)
+        publisher = Publisher(repository, worktree, held, clock, wait)
         try:
-            with holding(lock, repository, root, clock, finder, rules=rules, wait=wait) as writer:
-                yield writer
+            writer = Writer(publisher, HeldFolder(repository.gitdir), finder, rules)
+            writer.recover()
+            yield writer
         finally:
-            lock.release()
-
-
-@contextmanager
-def holding(
-    lock: Lock,
-    repository: Repository,
-    root: Path,
-    clock: Callable[[], datetime],
-    finder: Note,
-    *,
-    rules: Rules = NO_RULES,
-    wait: float = WAIT,
-) -> Iterator[Writer]:
-    """A writer under a lock that is held already; WAIT so long for a git at work on the branch."""
-    _check_head(repository)
-    if not lock.tip():  # a group of an earlier release has no such rule
-        _exclude_temps(repository)
-    worktree = WorkTree(root, repository.gitdir)
-    publisher = Publisher(repository, worktree, lock, clock, wait)
-    try:
-        writer = Writer(publisher, HeldFolder(repository.gitdir), finder, rules)
-        writer.recover()
-        yield writer
-    finally:
-        with suppress(OSError):
-            publisher.leave()
-        worktree.close()
+            with suppress(OSError):
+                publisher.leave()
 
 
 def _exclude_temps(repository: Repository) -> None:

@@ -39,8 +39,9 @@ def edit_command(call: Invocation, path: str, reason: str, allow_markers: bool) 
       gitmem edit state.md
       EDITOR="code --wait" gitmem edit diary/today.md --reason "notes of the day"
     """
-    from gitmem.memory.group import FINDER, Who
+    from gitmem.memory.group import Who
     from gitmem.memory.write.capture import capture
+    from gitmem.memory.writing import FINDER
 
     editor = _editor(call.environ)
     with call.group(who=Who(FINDER.agent)) as group:
