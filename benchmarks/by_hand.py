@@ -17,12 +17,12 @@ from benchmarks.stores import build
 from benchmarks.table import Row, interleaved
 from gitmem.memory.write.open_edits import pending_edits
 from gitmem.model.text import plain_frontmatter as plainfields
+from gitmem.store.config import read_config
 from gitmem.store.history import ancestry
 from gitmem.store.index.file import IndexFile
 from gitmem.store.objects import trees
 from gitmem.store.objects.database import Objects
 from gitmem.store.repository import Repository, differences
-from gitmem.store.setup import read_config
 
 FILES, COMMITS, NAMES = 5_000, 2_000, 500
 PAGE = "---\nsummary: The import is done\ndate: 2026-02-08\n---\n\n" + "- a line of the page\n" * 40

@@ -14,7 +14,7 @@ from gitmem.memory.write.retries import RECOGNISED_WITHIN
 from gitmem.model.commit_messages import STANDARD
 from gitmem.model.guards import MAX_FILE
 from gitmem.model.paths import MAX_DEPTH, MAX_GROUP_BYTES, MAX_PART_BYTES
-from gitmem.store.setup import FORMAT, new_config_text
+from gitmem.store.config import FORMAT, new_config_text
 from tests.support import api_page
 from tests.support.git import git
 from tests.support.pages import numbers

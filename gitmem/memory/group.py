@@ -17,19 +17,19 @@ from gitmem.model.commit_messages import Note, check_agent
 from gitmem.model.layout.layout import EMPTY, Layout
 from gitmem.model.paths import check_group, check_path
 from gitmem.store import isolation
-from gitmem.store.formats import check_form
-from gitmem.store.lock import WAIT
-from gitmem.store.objects.rescue import Rescue, damage_met
-from gitmem.store.repository import Repository, Snapshot
-from gitmem.store.setup import (
+from gitmem.store.config import (
     FORMAT,
     SCOPED,
+    check_form,
     is_blank,
-    is_tied,
     name_worktree,
     read_config,
     worktree_in,
 )
+from gitmem.store.lock import WAIT
+from gitmem.store.objects.rescue import Rescue, damage_met
+from gitmem.store.repository import Repository, Snapshot
+from gitmem.store.setup import is_tied
 
 if TYPE_CHECKING:
     from gitmem.cache.layouts import LastValid

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from gitmem.errors import BadInput, GroupNotFound
 from gitmem.model.access import MAIN
-from gitmem.store.formats import Unread, unread
-from gitmem.store.setup import begins, read_config
+from gitmem.store.config import Unread, read_config, unread
+from gitmem.store.setup import begins
 
 LINKS = "links"
 """The setting of a store that says which group a project folder uses."""

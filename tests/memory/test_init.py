@@ -22,7 +22,8 @@ from gitmem.memory.read.read import read
 from gitmem.memory.read.status import status
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.open_edits import pending_edits
-from gitmem.store.setup import is_tied, new_config_text
+from gitmem.store.config import new_config_text
+from gitmem.store.setup import is_tied
 from tests.support.clocks import Clock
 from tests.support.git import git, git_bytes
 from tests.support.histories import edit, put, reopened

@@ -18,13 +18,12 @@ from gitmem.model.layout.layout import FILE
 from gitmem.model.paths import check_group as check_name
 from gitmem.model.record import Record
 from gitmem.model.scope import NOTHING, Scope
-from gitmem.store.formats import check_form
+from gitmem.store.config import check_form, read_config, worktree_of
 from gitmem.store.fsck.check import Progress, inspect
 from gitmem.store.fsck.findings import INFO, WARNING, CheckFinding, info, warning
 from gitmem.store.fsck.lost_refs import point_if_free
 from gitmem.store.lock import last_run
 from gitmem.store.refs.files import VERIFIED
-from gitmem.store.setup import read_config, worktree_of
 
 SECRET = "secret"
 

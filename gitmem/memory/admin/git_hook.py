@@ -16,8 +16,8 @@ from gitmem.errors import Conflict
 from gitmem.memory.group import Group
 from gitmem.model.access import check_access
 from gitmem.resources import hooks as shipped_hooks
+from gitmem.store.config import read_config
 from gitmem.store.durable import make_folders, write_durably
-from gitmem.store.setup import read_config
 
 HOOKS = ("hooks/pre-commit", "hooks/commit-msg")
 """One script for both: before the commit it judges the files, then the message."""

@@ -17,10 +17,11 @@ from gitmem.model.access import GLOBAL, MAIN, check_access
 from gitmem.model.commit_messages import parse
 from gitmem.model.guards import check_message_text
 from gitmem.model.paths import check_group, find_twin
+from gitmem.store.config import worktree_of
 from gitmem.store.durable import make_folders, rename_durably, sync_folder
 from gitmem.store.lock import Lock, lock_path
 from gitmem.store.objects.trees import SUBMODULE
-from gitmem.store.setup import is_tied, worktree_of
+from gitmem.store.setup import is_tied
 from gitmem.store.worktree.relocate import bring_back, holds_anything
 
 

@@ -23,6 +23,7 @@ from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_message_text
 from gitmem.model.layout.layout import FILE, lower_name
 from gitmem.model.paths import check_group, find_twin
+from gitmem.store.config import worktree_of
 from gitmem.store.durable import make_folders
 from gitmem.store.lock import Lock, lock_path
 from gitmem.store.repository import Snapshot
@@ -34,7 +35,6 @@ from gitmem.store.setup import (
     is_tied,
     remove_drafts,
     tie,
-    worktree_of,
 )
 from gitmem.store.transaction.capture import HeldEdit
 from gitmem.store.transaction.publish import Plan, Step, translated

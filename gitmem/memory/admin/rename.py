@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
 from gitmem.memory.transcripts.spool import hand_over
+from gitmem.store.config import name_worktree, worktree_of
 from gitmem.store.durable import rename_durably, write_durably
 from gitmem.store.lock import Lock, lock_path
-from gitmem.store.setup import name_worktree, tie, worktree_of
+from gitmem.store.setup import tie
 from gitmem.store.worktree.relocate import holds_anything
 
 if TYPE_CHECKING:

@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import Conflict, Damaged, GroupNotFound
 from gitmem.model.access import check_access
+from gitmem.store.config import name_worktree, worktree_of
 from gitmem.store.durable import make_folders
 from gitmem.store.lock import Lock, last_run
-from gitmem.store.setup import (
-    is_tied,
-    leads_nowhere,
-    name_worktree,
-    tie,
-    told_where,
-    worktree_of,
-)
+from gitmem.store.setup import is_tied, leads_nowhere, tie, told_where
 from gitmem.store.worktree.relocate import bring_back, is_moved_here
 
 if TYPE_CHECKING:

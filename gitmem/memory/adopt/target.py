@@ -16,8 +16,9 @@ from gitmem.model.access import MAIN
 from gitmem.model.commit_messages import parse
 from gitmem.model.secrets.find import redact
 from gitmem.model.text.format import quoted
+from gitmem.store.config import worktree_of
 from gitmem.store.foreign.repository import is_repository
-from gitmem.store.setup import is_tied, worktree_of
+from gitmem.store.setup import is_tied
 
 
 class Target(NamedTuple):

@@ -94,17 +94,16 @@ def _with_fields(edit: Edit, data: bytes) -> bytes:
 
 
 def _with_entry(aim: ResolvedEdit, before: bytes | None) -> bytes:
-    from gitmem.model.entries.edit import put
+    from gitmem.model.entries.blocks import matching, parse
+    from gitmem.model.entries.edit import checked_title, put
 
     edit = aim.edit
     body = None if edit.text is None else decoded(edit.path, text_bytes(edit))
     order = aim.layer.fields if aim.layer else ()
     text = decoded(edit.path, before or b"")
-    done = put(text, edit.entry, edit.set, body, order, layer=aim.layer)
-    dated = _dated(aim, body or "") if done.created else edit.set
-    if dated != edit.set:
-        done = put(text, edit.entry, dated, body, order, layer=aim.layer)
-    return done.text.encode()
+    exists = matching(parse(text, order), checked_title(edit.entry))
+    fields = edit.set if exists else _dated(aim, body or "")
+    return put(text, edit.entry, fields, body, order, layer=aim.layer).text.encode()
 
 
 def _dated(aim: ResolvedEdit, body: str) -> tuple[tuple[str, str], ...]:

@@ -151,7 +151,7 @@ def _capture_targets(writer: Writer, request: _Request) -> tuple[_Targets, list[
     """
     looked: dict[str, bool] = {}
     while True:
-        found = _targets(request, writer.repository.snapshot())
+        found = _targets(request, writer.snapshot())
         known = len(writer.captured)
         for path in (
             path for each in found.edits for path in target_paths(each) if path not in looked

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from gitmem.store.config import parse_config, unread
 from gitmem.store.foreign.locations import (
     HistoryUnreadable,
     common_of,
@@ -23,12 +24,10 @@ from gitmem.store.foreign.locations import (
     small_text,
     stores_of,
 )
-from gitmem.store.formats import unread
 from gitmem.store.isolation import seal
 from gitmem.store.objects.database import ObjectDamaged, ObjectMissing, Objects
 from gitmem.store.objects.trees import FOLDER, Node, Tree, parse
 from gitmem.store.repository import Commit, Difference, differences, parse_commit
-from gitmem.store.setup import parse_config
 
 if TYPE_CHECKING:
     import pygit2

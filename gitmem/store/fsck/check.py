@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gitmem.model.scope import Scope
 from gitmem.model.text.format import counted
 from gitmem.model.transcripts.batches import REF
+from gitmem.store.config import worktree_of
 from gitmem.store.fsck.acknowledged import read_acknowledged
 from gitmem.store.fsck.findings import REPAIR, CheckFinding, error, info, warning
 from gitmem.store.fsck.git_directory import (
@@ -47,7 +48,6 @@ from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.objects.trees import Node
 from gitmem.store.refs.files import REPLACED, VERIFIED, all_refs
 from gitmem.store.repository import BRANCH
-from gitmem.store.setup import worktree_of
 
 PAUSE = 0.05
 """Seconds in which `git gc` moves an object to its new place."""

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from gitmem.store.config import FORMAT, config_text, parse_config
 from gitmem.store.durable import write_durably
 from gitmem.store.fsck.findings import CheckFinding, Repaired, error, warning
 from gitmem.store.refs.files import all_refs, is_id
 from gitmem.store.repository import BRANCH
-from gitmem.store.setup import FORMAT, HEAD_TEXT, config_text, parse_config, to_quarantine
+from gitmem.store.setup import HEAD_TEXT, to_quarantine
 from gitmem.store.worktree.swap import swapped_folder
 
 FOLDERS = ("objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "gitmem")

@@ -14,6 +14,7 @@ from gitmem.errors import PathRefused
 from gitmem.model.hints import Hint, call
 from gitmem.model.paths import check_path, fold, is_inside
 from gitmem.model.text.format import quoted
+from gitmem.store.config import worktree_of
 from gitmem.store.fsck.findings import CheckFinding, Repaired, error, info, warning
 from gitmem.store.fsck.git_directory import head_state
 from gitmem.store.fsck.leftovers import is_held, record_findings
@@ -24,7 +25,7 @@ from gitmem.store.index.staging import IndexBusy, entry
 from gitmem.store.objects.database import Objects
 from gitmem.store.objects.trees import FILE, SUBMODULE, Node
 from gitmem.store.repository import Commit, Snapshot
-from gitmem.store.setup import default_of, is_tied, tie, to_quarantine, told_where, worktree_of
+from gitmem.store.setup import default_of, is_tied, tie, to_quarantine, told_where
 from gitmem.store.transaction.git_operations import CONFLICT, GitOperation, git_operation
 from gitmem.store.worktree.worktree import WorkTree
 

@@ -16,6 +16,7 @@ from gitmem.errors import GitmemError
 from gitmem.model.commit_messages import Note
 from gitmem.model.scope import Scope
 from gitmem.store import durable
+from gitmem.store.config import parse_config, worktree_of
 from gitmem.store.fsck.earlier_versions import HeadRepair, Replaced
 from gitmem.store.fsck.findings import Repaired
 from gitmem.store.fsck.git_directory import (
@@ -43,7 +44,7 @@ from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.objects.packs import Content
 from gitmem.store.refs.files import is_id
 from gitmem.store.repository import BRANCH, Repository
-from gitmem.store.setup import parse_config, to_quarantine, worktree_of
+from gitmem.store.setup import to_quarantine
 from gitmem.store.transaction.stale_locks import remove_dead_files
 from gitmem.store.transaction.writer import Writer, open_writer
 from gitmem.store.worktree.relocate import bring_back, holds_anything

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.model.commit_messages import Note, parse
+from gitmem.store.config import worktree_of
 from gitmem.store.fsck.lost_objects import Healer, ObjectSources
 from gitmem.store.fsck.reachable import scrub
 from gitmem.store.history.ancestry import reached
@@ -24,7 +25,6 @@ from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import FOLDER, SUBMODULE, Node, Tree
 from gitmem.store.refs.files import read_log
 from gitmem.store.repository import BRANCH, Commit, Repository
-from gitmem.store.setup import worktree_of
 
 _NAMED = 3
 

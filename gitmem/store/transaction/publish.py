@@ -167,29 +167,33 @@ class Publisher:
         self.published = now
         return True
 
-    def publish(self, planner: Planner[T]) -> Published[T]:
+    def publish(self, planner: Planner[T], *, known: bool = False) -> Published[T]:
         """Carry out what PLANNER plans on top of the branch.
 
-        A person's `git commit` may move the branch in between: then it is planned anew.
+        A person's `git commit` may move the branch in between: then it is planned anew. KNOWN:
+        the branch counts as where it was when we last looked; moving it compares all the same.
         """
+        if not known or not self.published:
+            self.look_again()
         while True:
-            tip = self.repository.tip()
-            if tip != self.published and self.rejoin(tip):
-                continue
+            tip = self.published
             snapshot = self.repository.snapshot(tip)
             plan = planner(snapshot)
             if not plan.steps:
                 return Published(plan, tip, tip)
-            if self.check_claims({path for step in plan.steps for path in step.files}, snapshot):
-                continue
-            published = self.land(tip, snapshot, plan)
-            if published is not None:
-                return published
+            if not self.check_claims({x for step in plan.steps for x in step.files}, snapshot):
+                published = self.land(tip, snapshot, plan)
+                if published is not None:
+                    return published
+            self.look_again()
 
     def look_again(self) -> bool:
         """See where the branch is: a git at work may have moved it; True when commits came back."""
-        tip = self.repository.tip()
-        return tip != self.published and self.rejoin(tip)
+        came_back = False
+        while (tip := self.repository.tip()) != self.published and self.rejoin(tip):
+            came_back = True
+        self.published = tip
+        return came_back
 
     def check_claims(self, paths: Iterable[str], snapshot: Snapshot) -> bool:
         """Refuse what belongs to a merge of a person's: it would end as half of each.

@@ -37,7 +37,7 @@ def git_works_in(gitdir: Path) -> bool:
     """True when a git command runs in the group: it may wait in an editor, its lock closed."""
     from glob import iglob
 
-    from gitmem.store.setup import worktree_of  # only where a lock is in doubt
+    from gitmem.store.config import worktree_of  # only where a lock is in doubt
 
     places = {os.path.realpath(gitdir), os.path.realpath(worktree_of(gitdir) or gitdir)}
     for process in iglob("/proc/[0-9]*"):

@@ -131,6 +131,10 @@ class Writer:
         """True where that does not continue what we found."""
         return self._publisher.strayed
 
+    def snapshot(self) -> Snapshot:
+        """The files of the commit that the branch is known to be at."""
+        return self.repository.snapshot(self.published)
+
     def begin_run(self) -> None:
         """Count from here the commits that nobody but us put on the branch."""
         self._publisher.begin_run()
@@ -176,23 +180,22 @@ class Writer:
                 self._rules.check(step.files)
             return plan
 
-        published = self._published(checked_plan if checked else planner)
+        published = self._published(checked_plan if checked else planner, known=True)
         for path in published.plan.reinstated:
             self.reinstate(path)
         return published._replace(
             captured=tuple(self.captured), set_aside=tuple(self.set_aside), pending=self.pending
         )
 
-    def _published(self, planner: Planner[T]) -> Published[T]:
-        published = self._publisher.publish(planner)
+    def _published(self, planner: Planner[T], *, known: bool = False) -> Published[T]:
+        published = self._publisher.publish(planner, known=known)
         self._recovery.tidy()
         return published
 
     def capture(self, path: str, finder: Note | None = None) -> Captured | HeldEdit | None:
         """Commit what somebody did to PATH with ordinary tools; None when nobody did anything."""
         seen = self.worktree.look(path)
-        snapshot = self.repository.snapshot()
-        if self._is_ours(path, seen, snapshot):
+        if self._is_ours(path, seen, self.snapshot()):
             return None
         # Differs, so somebody may be in the middle of it: half an edit is no good version.
         self._let_git_finish(path, seen, finder)
