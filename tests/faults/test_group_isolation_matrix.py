@@ -150,7 +150,7 @@ NO_GROUP = {
     "guard_message", "has_content", "inventory", "is_adopted", "is_within", "isolate",
     "latest", "layer_files", "layout_at", "layout_of", "make_note", "moved_within",
     "named_zone", "near_misses", "not_found", "noted", "old_logs", "open_history", "overlap",
-    "past_logs", "places", "plan_line", "look_up", "apply_all", "apply_one", "problem_of",
+    "past_logs", "plan_line", "look_up", "apply_all", "apply_one", "problem_of",
     "read_folder", "read_history",
     "remarks_on", "report_on", "rolled_layer", "rolled_layers", "scan_edits", "version_in",
     "settings_in", "shelf_of", "archive_places", "shipped", "shipped_layout", "source_folder",
