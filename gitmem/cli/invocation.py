@@ -111,8 +111,8 @@ class Invocation:
         finally:
             group.close()
             told = [each.message for each in group.rejoined]
-            told += [each.told for each in group.put_forward]
-            told += [each.told for each in group.left_outside]
+            told += [each.message for each in group.put_forward]
+            told += [each.message for each in group.left_outside]
             for text in told:
                 self.remark(text)
             self._mended["rejoined"] += group.rejoined

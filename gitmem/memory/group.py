@@ -14,6 +14,7 @@ from gitmem.memory.searched import Searched
 from gitmem.memory.store import Store, not_found
 from gitmem.model.access import MAIN, check_access
 from gitmem.model.commit_messages import Note, check_agent
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import EMPTY, Layout
 from gitmem.model.paths import check_group, check_path
 from gitmem.store import isolation
@@ -188,13 +189,13 @@ class Group:
         if found != str(FORMAT):
             raise Damaged(
                 f"this group has format {found}; this gitmem reads format {FORMAT}",
-                hint="upgrade gitmem, or run `gitmem check`",
+                hint=Hint("upgrade gitmem, or run ", call("check")),
             )
         if "core.worktree" not in self._config and not is_blank(self.gitdir):
             # It may be elsewhere: a write would go to the wrong folder.
             raise Damaged(
                 f"the configuration of the repository of {self.name!r} names no work tree",
-                hint="run `gitmem check --repair`",
+                hint=Hint("run ", call("check", repair=True)),
             )
 
     def other(self, name: str) -> Group:
@@ -217,7 +218,7 @@ class Group:
         return (
             *damage_met(self._rescue.healed, repository.objects.lacking),
             *(
-                f"{name} cannot be trusted: {why}; run `gitmem check`"
+                Hint(f"{name} cannot be trusted: {why}; run ", call("check"))
                 for name, why in repository.trouble.items()
             ),
         )
@@ -237,7 +238,7 @@ class Group:
         if found is None:
             raise Damaged(
                 f"the configuration of {self.name!r} names no work tree",
-                hint="run `gitmem check --repair`",
+                hint=Hint("run ", call("check", repair=True)),
             )
         return found
 
@@ -334,8 +335,8 @@ class Group:
         anybody's.
         """
         told = [each._replace(how="").message for each in self.rejoined]
-        told += [each.told for each in self.put_forward]
-        told += [each.told for each in self.left_outside]
+        told += [each.message for each in self.put_forward]
+        told += [each.message for each in self.left_outside]
         self.rejoined.clear()
         self.put_forward.clear()
         self.left_outside.clear()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem.cache.layouts import LastValid, keep_last_valid, last_valid, load_layout, save_layout
 from gitmem.errors import BadInput, Damaged, LayoutRefused, Refused
 from gitmem.memory.clock import named_zone, zone_of
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import EMPTY, FILE, Layout
 from gitmem.model.paths import check_path, find_twin
 from gitmem.model.record import Record
@@ -47,10 +48,10 @@ def check_layers(layout: Layout, layers: Sequence[str]) -> None:
     known = [each.name for each in layout.layers]
     unknown = [each for each in layers if each not in known]
     if unknown:
-        there = f"there are: {', '.join(known)}" if known else "this group has no layout"
+        there = f"the layers are {', '.join(known)}" if known else "this group has no layout"
         raise BadInput(
-            f"there is no layer {unknown[0]!r}",
-            hint=f"{there}; see `gitmem status`",
+            f"no layer {unknown[0]!r} in this group",
+            hint=Hint(f"{there}; see ", call("status")),
             layer=unknown[0],
             layers=known,
         )
@@ -125,7 +126,9 @@ def _written_at(group: Group, snapshot: Snapshot) -> Loaded:
     found = _last_valid(group, snapshot, blob)
     if not found and lost:
         # To go on without would mean without any policy, and with layers taken for files.
-        raise Damaged(problem, hint="run `gitmem check --repair`, or write it anew", path=FILE)
+        raise Damaged(
+            problem, hint=Hint("run ", call("check", repair=True), ", or write it anew"), path=FILE
+        )
     if not found:
         return Loaded(EMPTY, "", problem if blob else "")
     return Loaded(_read(group, found), found, f"{problem}; an older version is used")

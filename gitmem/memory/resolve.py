@@ -8,12 +8,15 @@ from itertools import islice
 
 from gitmem.errors import BadInput, MomentNotFound
 from gitmem.memory.group import Group
+from gitmem.model.hints import Hint, call
 from gitmem.store.objects.database import ObjectMissing
 from gitmem.store.repository import BRANCH, Repository
 
-FORMS = (
+FORMS = Hint(
     "give a commit, a tag, HEAD~2, or a date such as 2026-02-08, 2026-02-08T14:30, yesterday "
-    "or `3 days ago`; `gitmem log` lists the commits"
+    "or `3 days ago`; ",
+    call("log"),
+    " lists the commits",
 )
 STEPS = r"(?:[~^][0-9]{0,9})*\Z"  # no date, tag or id holds these two signs
 CURRENT = frozenset({"HEAD", "@", "main", BRANCH})
@@ -146,7 +149,7 @@ def _stepped(repository: Repository, commit: str, kind: str, number: int) -> str
     if not chosen:
         raise MomentNotFound(
             f"there is nothing at {commit[:10]}{kind}{number}",
-            hint="see how far the history goes back with `gitmem log`",
+            hint=Hint("see how far the history goes back with ", call("log")),
             at=f"{commit[:10]}{kind}{number}",
         )
     return chosen[0]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gitmem.errors import Damaged, LayoutRefused, PathRefused
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import checked, layout_at
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import FILE, Layout, fits
 from gitmem.model.scope import EVERYTHING, NOTHING, Scope, fixed_part, scope_of
 from gitmem.model.secrets.find import redact
@@ -96,7 +97,7 @@ def outside_memory(scope: Scope, path: str) -> PathRefused:
     key = "take it out of `ignore:`" if scope.ignores(path) else "add it to `include:`"
     return PathRefused(
         f"{path!r} is outside the memory of this group",
-        hint=f"{key} with `gitmem edit {FILE}` to make it memory, or choose another path",
+        hint=Hint(f"{key} with ", call("edit", FILE), " to make it memory, or choose another path"),
         path=path,
         rule="outside-memory",
     )
@@ -109,13 +110,14 @@ class LeftOutside(NamedTuple):
     more: int = 0
 
     @property
-    def told(self) -> str:
-        """What became of them, in a sentence, with the way to have them captured."""
+    def message(self) -> Hint:
+        """What became of them, with the way to have them captured."""
         names = ", ".join(quoted(redact(each)[0]) for each in self.paths)
         names += f" and {self.more:,} more" if self.more else ""
-        return (
+        return Hint(
             f"not captured, and outside memory since {FILE} changed: {names}; "
-            f"to capture new files there, add `include:` with `gitmem edit {FILE}`"
+            "to capture new files there, add `include:` with ",
+            call("edit", FILE),
         )
 
 
@@ -191,6 +193,6 @@ def _is_hidden(
     return bool(hidden) and (len(hidden) == len(paths) or scoped.is_gitignored(place, True))
 
 
-def include_fix(places: Iterable[str]) -> str:
+def include_fix(places: Iterable[str]) -> Hint:
     """How to make PLACES memory, whatever a `.gitignore` says."""
-    return f"add `include: [{', '.join(places)}]` with `gitmem edit {FILE}`"
+    return Hint(f"add `include: [{', '.join(places)}]` with ", call("edit", FILE))

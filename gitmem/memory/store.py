@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gitmem.errors import BadInput, GroupNotFound
 from gitmem.model.access import MAIN
+from gitmem.model.hints import Hint, call
 from gitmem.store.config import Unread, read_config, unread
 from gitmem.store.setup import begins
 
@@ -62,7 +63,7 @@ class Store:
         try:
             found = yaml.safe_load(path.read_text("utf-8"))
         except (OSError, ValueError, yaml.YAMLError) as error:
-            raise BadInput(f"{path} cannot be read: {error}", hint="mend or remove it") from error
+            raise BadInput(f"reading {path} failed: {error}", hint="fix or remove it") from error
         return found if isinstance(found, dict) else {}
 
     @property
@@ -100,6 +101,6 @@ def not_found(store: Store, name: str, acting: str | None = None) -> GroupNotFou
     known = f"; there are: {', '.join(names[:10])}" if names else ""
     return GroupNotFound(
         f"the store {store.root} has no group {name!r}{known}",
-        hint=f"make it with `gitmem init{'' if name == 'main' else f' -g {name}'}`",
+        hint=Hint("make it with ", call("init", group="" if name == MAIN else name)),
         group=name,
     )

@@ -126,7 +126,7 @@ def _in_python(part: Part) -> str:
     if isinstance(part, Option):
         return f"{part.name}={part.value!r}"
     if part.verb.partition(" ")[0] in COMMAND_ONLY:
-        return f"`{as_command(part)}`"
+        return f"`{as_command(part, f' -g {quoted(part.group)}' if part.group else '')}`"
     name, options = method_of(part.verb, part.options)
     given = (f"{key}={value!r}" for key, value in options)
     return f"`memory.{name}({', '.join((*map(repr, part.args), *given))})`"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Damaged
+from gitmem.model.hints import Hint, call
 from gitmem.store.durable import write_durably
 
 FORMAT = 1
@@ -146,5 +147,5 @@ def check_form(config: Mapping[str, str], name: str) -> None:
     if found:
         raise Damaged(
             f"the repository of {name!r} cannot be used: {found.said}; nothing in it was changed",
-            hint="run `gitmem doctor`: it says how to convert it",
+            hint=Hint("run ", call("doctor"), ": it says how to convert it"),
         )

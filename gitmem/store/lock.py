@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Busy, GroupNotFound
+from gitmem.model.hints import Hint, call
 from gitmem.store.durable import read_whole
 
 WAIT = 10.0
@@ -141,7 +142,7 @@ class Lock:
                 return self._open(path, flags)
             raise GroupNotFound(
                 f"{os.path.dirname(self._path)} is gone",
-                hint="list the groups with `gitmem groups`",
+                hint=Hint("list the groups with ", call("groups")),
             ) from error
 
     def _made_folder(self) -> bool:

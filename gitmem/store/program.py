@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from gitmem.errors import StorageFailed
+from gitmem.model.hints import Hint, call
 
 # Small machines run agents, too: memory is capped, and one thread leaves the rest to others.
 SETTINGS = {
@@ -60,7 +61,7 @@ def run_git(
     """What git prints, or writes to OUTPUT; StorageFailed where it fails or takes longer."""
     program = find_git()
     if program is None:
-        raise StorageFailed("there is no git on this machine", hint="install git")
+        raise StorageFailed("git is not installed", hint="install git")
     settings = [word for key, value in SETTINGS.items() for word in ("-c", f"{key}={value}")]
     search = f"{os.path.dirname(program)}:{os.defpath}"
     try:
@@ -77,10 +78,12 @@ def run_git(
     except subprocess.TimeoutExpired as error:
         raise GitTooSlow(
             f"git {args[0]} took too long and was stopped; nothing is lost",
-            hint="run `gitmem maintain` again when the machine is idle",
+            hint=Hint("run ", call("maintain"), " again when the machine is idle"),
         ) from error
     except OSError as error:
-        raise StorageFailed(f"git cannot be run: {error.strerror}", hint="see to git") from error
+        raise StorageFailed(
+            f"git cannot be run: {error.strerror}", hint="check that `git --version` works"
+        ) from error
     if done.returncode:
         raise _failed(args[0], done)
     return done.stdout or b""
@@ -90,5 +93,5 @@ def _failed(verb: str, done: subprocess.CompletedProcess[bytes]) -> StorageFaile
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     why = said[-1] if said else f"it exited with {done.returncode}"
     return StorageFailed(
-        f"git {verb} failed: {why}; nothing is lost", hint="run `gitmem check --repair`"
+        f"git {verb} failed: {why}; nothing is lost", hint=Hint("run ", call("check", repair=True))
     )

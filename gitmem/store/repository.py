@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gitmem.errors import Damaged
+from gitmem.model.hints import Hint, call
 from gitmem.store.durable import read_whole
 from gitmem.store.index.staging import Staging
 from gitmem.store.objects import trees
@@ -165,7 +166,7 @@ class Repository:
             what = "cannot be read" if there or bad else "is missing"
             raise BranchLost(
                 f"the branch of this group {what}, though it has a history",
-                hint="run `gitmem check --repair`: it finds the last sound commit",
+                hint=Hint("run ", call("check", repair=True), ": it finds the last sound commit"),
                 ref=BRANCH,
             )
         return without_file(self.gitdir, self.objects, packed)

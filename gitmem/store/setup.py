@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.model.commit_messages import Note
+from gitmem.model.hints import Hint, call
 from gitmem.store.config import new_config_text
 from gitmem.store.durable import make_folders, rename_durably, sync_folder, sync_tree, write_durably
 from gitmem.store.objects.commits import commit_bytes, write_tree
@@ -120,14 +121,16 @@ def default_of(gitdir: Path) -> Path:
     return gitdir.parent.parent / "groups" / gitdir.name.removesuffix(".git")
 
 
-def told_where(name: str, place: Path) -> str:
-    """What to type for a folder elsewhere that was moved or lost: only a person knows which."""
-    from shlex import quote  # only where something is wrong
-
-    again = f"gitmem init -g {quote(name)} --worktree"
-    return (
-        f"if you moved it, run `{again} DIR` with its new place; "
-        f"if it is lost, `{again} {quote(str(place))}` puts its files back"
+def relocation_hint(name: str, worktree: Path) -> Hint:
+    """The next step for a WORKTREE that was moved or lost: only a person knows which."""
+    moved = call("init", group=name, worktree="DIR")
+    again = call("init", group=name, worktree=str(worktree))
+    return Hint(
+        "if you moved it, run ",
+        moved,
+        " with its new path; if it is lost, ",
+        again,
+        " puts its files back",
     )
 
 

@@ -87,7 +87,7 @@ def test_filters_are_passed_on(birds: Run) -> None:
         ((), 2, "Missing argument 'QUERY...'"),
         (("",), 2, "there is nothing to look for"),
         (("x", "--source", "all of it"), 2, "there is no source 'all of it'"),
-        (("x", "--layer", "fact"), 2, "there is no layer 'fact'"),
+        (("x", "--layer", "fact"), 2, "no layer 'fact'"),
         (("x", "--since", "then"), 2, "invalid date 'then'"),
         (("x", "-n", "0"), 2, "0 is not in the range"),
         (("x", "-g", "nobody"), 3, "has no group 'nobody'"),

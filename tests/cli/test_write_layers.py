@@ -145,7 +145,7 @@ def test_a_batch_knows_layers_entries_and_fields(zylos: Run, files: Path) -> Non
         ({"text": "x"}, "'path' is missing"),
         ({"path": "a.md", "set": ["x"]}, "'set' must be an object of texts"),
         ({"path": "a.md", "set": {"x": 1}}, "'set' must be an object of texts"),
-        ({"path": "user", "text": "x"}, "user is for one user"),
+        ({"path": "user", "text": "x"}, "the layer 'user' needs a user"),
     ],
 )
 def test_a_bad_line_of_a_batch_is_named(zylos: Run, line: dict[str, object], why: str) -> None:

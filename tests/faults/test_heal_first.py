@@ -196,7 +196,7 @@ def test_a_version_that_nobody_has_stops_a_write_and_says_what_to_do(scene: Scen
 
     assert PATH in raised.value.message
     assert "check --repair" in raised.value.hint
-    assert "--allow-shrink" in raised.value.hint
+    assert "allow_shrink=True" in raised.value.hint
     with scene.opened() as group:
         written = write(group, [Edit(PATH, "new\n")], allowed=Allowed(shrink=True))
     assert written.changes[0].change == "changed"

@@ -230,7 +230,7 @@ def test_repairing_makes_no_second_work_tree_in_the_place_of_a_moved_one(
     assert not place.exists()
     (finding,) = [each for each in found.findings if each.code == "worktree-missing"]
     assert finding.stands
-    assert f"gitmem init -g main --worktree {place}" in finding.hint
+    assert f"gitmem -g main init --worktree {place}" in finding.hint
 
 
 def by_command(store: Store, place: Path, moved: Path) -> None:

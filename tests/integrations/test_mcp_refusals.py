@@ -200,7 +200,7 @@ class TestGuards:
     def test_a_file_that_exists_is_not_created(self, served: Served, other: Server) -> None:
         said = other.refused("memory_write", path="state.md", text="x", create=True)
 
-        assert said.startswith("conflict: state.md exists already")
+        assert said.startswith("conflict: 'state.md' exists already")
         assert "leave out `create`" in said
 
     def test_a_layer_that_is_only_added_to_stays_so(self, other: Server) -> None:
@@ -404,7 +404,7 @@ class TestMistakes:
             ("memory_search", {"query": ""}, "'query' is empty"),
             ("memory_search", {"query": "x", "source": "disk"}, "'source' cannot be 'disk'"),
             ("memory_search", {"query": "x", "limit": "many"}, "'limit' has to be a whole number"),
-            ("memory_search", {"query": "x", "layer": "nothing"}, "there is no layer 'nothing'"),
+            ("memory_search", {"query": "x", "layer": "nothing"}, "no layer 'nothing'"),
             ("memory_search", {"query": "x", "since": "then"}, "invalid date 'then'"),
             ("memory_history", {"since": "then"}, "invalid date 'then'"),
             ("memory_get", {"path": "state.md", "at": "nothing"}, "nothing"),

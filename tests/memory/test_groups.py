@@ -257,7 +257,7 @@ def test_a_group_that_is_not_there_is_named_with_those_that_are(store: Store) ->
     for act in (lambda: rename_group(store, "none", "x"), lambda: remove_group(store, "none")):
         with pytest.raises(GroupNotFound, match="there are: main, other") as caught:
             act()
-        assert caught.value.hint == "make it with `gitmem init -g none`"
+        assert caught.value.hint == "make it with `gitmem -g none init`"
     with pytest.raises(GroupNotFound) as caught:
         Group(store, "mine", acting="mine")
     assert "other" not in caught.value.message, "a group is not told who else is there"

@@ -489,7 +489,7 @@ def test_the_text_of_a_layer_that_is_never_loaded_can_be_asked_for(small: Group)
 def test_words_that_make_no_sense_are_refused_with_those_that_do(small: Group) -> None:
     with pytest.raises(BadInput, match="no layer 'facs'") as error:
         inject(small, layers=("facs",))
-    assert "there are: state, facts, rules, diary, old, log, user" in error.value.hint
+    assert "the layers are state, facts, rules, diary, old, log, user" in error.value.hint
     with pytest.raises(BadInput, match="no format 'plain'"):
         inject(small, format="plain")
     with pytest.raises(BadInput, match="no user mode 'some'"):

@@ -664,10 +664,10 @@ def test_the_reflog_names_gitmem_and_nobody_else(group: Group) -> None:
 def test_the_address_of_an_entry_is_no_name_for_a_file(group: Group, path: str) -> None:
     put(group, "a.md", "### Use ESM\nNow.\n")
 
-    with pytest.raises(BadInput, match="is an entry, and no file") as caught:
+    with pytest.raises(BadInput, match="is an entry, not a file") as caught:
         put(group, path, "x\n")
 
-    assert "`gitmem write a.md --entry " in caught.value.hint
+    assert "`memory.write('a.md', entry=" in caught.value.hint
     assert len(entries(group, "a.md#use-esm").entries) == 1
 
 

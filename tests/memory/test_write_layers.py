@@ -428,14 +428,14 @@ def test_an_id_that_is_too_long_is_an_error(of: Open) -> None:
 @pytest.mark.parametrize(
     ("edit", "hint"),
     [
-        (Edit("user", "x\n"), "--user"),
+        (Edit("user", "x\n"), "name the user"),
         (Edit("facts", "x\n"), "facts/NAME.md"),
-        (Edit("diary", "x\n", user="ada"), "leave out --user"),
+        (Edit("diary", "x\n", user="ada"), "leave out the user"),
         (Edit("facts/x.md", "x\n", date="2026-02-08"), "diary"),
-        (Edit("user", "x\n", user="ada", date="2026-02-08"), "leave out --date"),
+        (Edit("user", "x\n", user="ada", date="2026-02-08"), "leave out the date"),
         (Edit("diray", "x\n"), "./diray"),
-        (Edit("rules.md", set=(("Status", "x"),)), "--entry TITLE"),
-        (Edit("rules", set=(("Status", "x"),)), "--entry TITLE"),
+        (Edit("rules.md", set=(("Status", "x"),)), "entry='TITLE'"),
+        (Edit("rules", set=(("Status", "x"),)), "entry='TITLE'"),
     ],
 )
 def test_what_a_layer_needs_is_said(of: Open, edit: Edit, hint: str) -> None:

@@ -12,7 +12,7 @@ from gitmem.model.access import check_access
 from gitmem.store.config import name_worktree, worktree_of
 from gitmem.store.durable import make_folders
 from gitmem.store.lock import Lock, last_run
-from gitmem.store.setup import is_tied, leads_nowhere, tie, told_where
+from gitmem.store.setup import is_tied, leads_nowhere, relocation_hint, tie
 from gitmem.store.worktree.relocate import bring_back, is_moved_here
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def tie_outside(group: Group) -> None:
         raise Damaged(
             f"the work tree {group.worktree} is not there, or not ours: "
             "its .git file does not lead to this group",
-            hint=f"if it is on another disk, mount it; {told_where(group.name, group.worktree)}",
+            hint="if it is on another disk, mount it; "
+            + relocation_hint(group.name, group.worktree),
             path=str(group.worktree),
         )
     tie(group.gitdir, group.worktree, relative=False)

@@ -18,6 +18,7 @@ from gitmem.memory.write.changeset import check_place
 from gitmem.memory.write.open_edits import pending_edits
 from gitmem.model.commit_messages import Note, revealed
 from gitmem.model.guards import MARKERS_RULE, NAME_RULE, check_message_text, hold_rule
+from gitmem.model.hints import call
 from gitmem.model.paths import is_path
 from gitmem.model.record import Record
 from gitmem.model.secrets.find import find, redact
@@ -214,7 +215,7 @@ def _accept_masked(
     group: Group, writer: Writer, thing: HeldVersion, seen: Seen, finder: Note
 ) -> HeldAccepted:
     if not thing.set_aside:
-        writer.check_closed(thing.path, f"held accept --redact {quoted(thing.path)}")
+        writer.check_closed(thing.path, call("held accept", thing.path, redact=True))
     before = sound(writer.repository.snapshot(), thing.path)
     version, masked = _masked(thing, seen, before)
     said = tuple((REDACTED, f"{each.rule}, line {each.line}") for each in masked[:MOST])
@@ -385,7 +386,7 @@ def _not_moved(thing: HeldVersion, pending: bool) -> GitmemError:
 
 
 def _set_out(writer: Writer, thing: HeldVersion, in_git: bool) -> SetAside | None:
-    writer.check_closed(thing.path, f"held drop {quoted(thing.path)} --yes")
+    writer.check_closed(thing.path, call("held drop", thing.path, yes=True))
     try:
         return writer.move_aside(thing.path, thing.rule)
     except OSError as error:

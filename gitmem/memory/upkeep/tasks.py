@@ -80,7 +80,7 @@ def _recover(group: Group, limits: PackLimits) -> JobOutcome:
     with group.writing() as writer:  # taking the lock is what does it
         writer.sweep()
         found, mended = len(writer.captured), [each.message for each in writer.rejoined]
-        mended += [each.told for each in writer.put_forward]
+        mended += [each.message for each in writer.put_forward]
         pending = writer.pending
     if mended:
         return JobOutcome("done", "; ".join(mended), len(mended))

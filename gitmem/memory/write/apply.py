@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput, Conflict, GitmemError
+from gitmem.model.hints import Hint, Option, call
 from gitmem.model.layout.layout import Layer
 from gitmem.model.record import Record
-from gitmem.model.text.format import quoted
 from gitmem.model.text.frontmatter import set_field
 from gitmem.store.objects.database import blob_id
 
@@ -65,7 +65,9 @@ def applied(aim: ResolvedEdit, current: bytes | None) -> bytes:
     found = None if current is None else blob_id(current)
     if edit.create and current is not None:
         raise Conflict(
-            f"{edit.path} exists already", hint="leave out --create to replace it", blob=found
+            f"{edit.path!r} exists already",
+            hint=Hint("leave out ", Option("create"), " to replace it"),
+            blob=found,
         )
     if edit.if_match and not (found or "").startswith(edit.if_match.lower()):
         raise BlobMismatch(edit.path, edit.if_match, found)
@@ -146,7 +148,7 @@ class BlobMismatch(Conflict):
         now = f"is {found}" if found else "does not exist"
         super().__init__(
             f"{path} {now}, not {wanted}",
-            hint=f"read it again (`gitmem read {quoted(path)}`) and base your text on that",
+            hint=Hint("read it again (", call("read", path), ") and base your text on that"),
             path=path,
             blob=found,
             if_match=wanted,

@@ -13,6 +13,7 @@ from gitmem.memory.write.open_edits import PendingEdit, Scan, pending_edits
 from gitmem.memory.writing import FINDER
 from gitmem.model.commit_messages import RUN, Note, revealed
 from gitmem.model.guards import MARKERS_RULE, hold_rule
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import FILE
 from gitmem.model.paths import is_inside
 from gitmem.model.record import Record
@@ -186,8 +187,8 @@ def _check_known(group: Group, place: str) -> None:
     known = not place or group.repository.snapshot().node(place)
     if not known and not os.path.lexists(group.worktree / place):
         raise PathNotFound(
-            f"there is no {place}, neither among the files nor in the last commit",
-            hint="see what waits to be captured with `gitmem status`",
+            f"no file {place!r} in the work tree or in the last commit",
+            hint=Hint("see what waits to be captured with ", call("status")),
             path=place,
         )
     scope = group.scope(group.repository.snapshot())

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from gitmem.errors import Conflict, PathNotFound, PathRefused
 from gitmem.memory.write.apply import decoded
 from gitmem.model.guards import check_policy, check_size
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.archives import archives, in_the_way
 from gitmem.model.layout.layout import FILE, Layout
 from gitmem.model.paths import check_path, find_twin, fold, numbered
@@ -100,8 +101,8 @@ class Changeset:
         pairs = [(old, check_path(target + old.removeprefix(source))) for old in self.files(source)]
         if not pairs:
             raise PathNotFound(
-                f"there is no {source} to move",
-                hint="see what there is with `gitmem list`",
+                f"no file or folder {source!r} to move",
+                hint=Hint("see the files with ", call("list")),
                 path=source,
             )
         self._check_movable(pairs)
@@ -123,8 +124,10 @@ class Changeset:
                 raise Conflict(
                     f"{FILE} says what this group is, and stays: "
                     "without it the last one would count",
-                    hint="for a group without layers: "
-                    f"`gitmem write {FILE} 'gitmem: 1' --allow-shrink`",
+                    hint=Hint(
+                        "for a group without layers: ",
+                        call("write", FILE, "gitmem: 1", allow_shrink=True),
+                    ),
                     path=FILE,
                 )
             standing = self.changes[new] is not None if new in self.changes else None

@@ -12,6 +12,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.write.apply import Edit, ResolvedEdit, naming_line, text_bytes
 from gitmem.model.entries.blocks import split_address
 from gitmem.model.guards import check_message_text
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import (
     Layer,
     Layout,
@@ -22,7 +23,6 @@ from gitmem.model.layout.layout import (
     variables_in,
 )
 from gitmem.model.paths import check_path, is_path, numbered
-from gitmem.model.text.format import quoted
 from gitmem.store.repository import Snapshot
 
 GLOBS = r"\*+(?:/\*+)*"
@@ -41,7 +41,7 @@ def checked_edit(group: Group, edit: Edit) -> Edit:
     check_message_text("user, date or title", "\n".join((edit.user, edit.date, edit.entry)))
     if edit.if_match and not re.fullmatch(r"[0-9a-fA-F]{4,40}", edit.if_match):
         raise BadInput(
-            f"{edit.if_match!r} is no version of a file",
+            f"invalid version {edit.if_match!r}",
             hint="give the blob id that `read` or `write` answered, or its first digits",
         )
     return edit._replace(path=f"{HERE}{path}" if is_file else path)
@@ -104,7 +104,7 @@ def _aim(edit: Edit, layout: Layout, ground: _Ground, now: datetime) -> Resolved
     if edit.user or edit.date:
         names = ", ".join(each.name for each in layout.layers if "{" in each.path)
         raise BadInput(
-            f"--user and --date go with a layer, and {edit.path} is a file",
+            f"a user or a date goes with a layer, and {edit.path!r} is a file",
             hint=f"name one of the layers {names}" if names else "name the file itself",
         )
     found = layout.layer_of(edit.path)
@@ -119,8 +119,8 @@ def _aim(edit: Edit, layout: Layout, ground: _Ground, now: datetime) -> Resolved
 def _check_entry(edit: Edit, layer: Layer) -> None:
     if layer.kind == "entries" and edit.set and not edit.entry:
         raise BadInput(
-            f"{layer.path} has entries, and --set does not say of which",
-            hint=f"name it: `gitmem write {layer.name} --entry TITLE --set ...`",
+            f"{layer.path!r} has entries, and the fields do not say of which",
+            hint=Hint("name it: ", call("write", layer.name, entry="TITLE")),
         )
 
 
@@ -129,8 +129,8 @@ def _check_no_address(edit: Edit, layout: Layout, ground: _Ground) -> None:
     path, name = split_address(edit.path)
     if name and not ground.has(edit.path) and (ground.has(path) or layout.layer(path)):
         raise BadInput(
-            f"{edit.path} is an entry, and no file",
-            hint=f"write to it: `gitmem write {quoted(path)} --entry {quoted(name)} ...`",
+            f"{edit.path!r} is an entry, not a file",
+            hint=Hint("write to it: ", call("write", path, entry=name)),
         )
 
 
@@ -143,21 +143,23 @@ def _check_name(edit: Edit, layout: Layout) -> None:
     near = get_close_matches(edit.path.lower(), [each.name for each in layout.layers], 1)
     if near:
         raise BadInput(
-            f"there is no layer {edit.path!r}; did you mean {near[0]!r}?",
-            hint=f"for a file of that name write ./{edit.path}",
+            f"no layer {edit.path!r} in this group; did you mean {near[0]!r}?",
+            hint=f"to write a file of that name, give its path as ./{edit.path}",
         )
 
 
 def _at_layer(edit: Edit, layer: Layer, ground: _Ground, now: datetime) -> ResolvedEdit:
     if edit.date and not set(variables_in(layer.path)) & set(moment_values(now)):
-        raise BadInput(f"{layer.name} is not of one day", hint="leave out --date")
+        raise BadInput(
+            f"the layer {layer.name!r} has no file for each day", hint="leave out the date"
+        )
     _check_entry(edit, layer)
     if (
         layer.kind in ("journal", "log", "profile")
         and not edit.set
         and not text_bytes(edit).strip()
     ):
-        raise BadInput(f"there is nothing to write to {layer.name}", hint="give a text")
+        raise BadInput(f"the text for the layer {layer.name!r} is empty", hint="give a text")
     moment = _moment(edit, now) if edit.date else now
     path = _place(edit, layer, ground, moment)
     exists = ground.has(path)
@@ -175,14 +177,14 @@ def _at_layer(edit: Edit, layer: Layer, ground: _Ground, now: datetime) -> Resol
 def _place(edit: Edit, layer: Layer, ground: _Ground, moment: datetime) -> str:
     if is_glob(layer.path):
         raise BadInput(
-            f"{layer.name} has many files: {layer.path}",
-            hint=f"name one: `gitmem write {re.sub(GLOBS, 'NAME', layer.path)} ...`",
+            f"the layer {layer.name!r} has many files: {layer.path}",
+            hint=Hint("name one: ", call("write", re.sub(GLOBS, "NAME", layer.path))),
         )
     needs_user = "user" in variables_in(layer.path)
     if needs_user != bool(edit.user):
         raise BadInput(
-            f"{layer.name} is {'for' if needs_user else 'not of'} one user",
-            hint="say whose it is: --user telegram:123456" if needs_user else "leave out --user",
+            f"the layer {layer.name!r} {'needs a' if needs_user else 'has no'} user",
+            hint="name the user, such as telegram:123456" if needs_user else "leave out the user",
         )
     pattern = filled(layer.path, {**moment_values(moment), "user": "{user}"})
     path = _of_user(layer, pattern, edit.user, ground) if needs_user else check_path(pattern)

@@ -15,6 +15,7 @@ from gitmem.memory.write.retries import REQUEST, digest_of, find_earlier, writte
 from gitmem.memory.write.target import HERE, checked_edit, resolve_edits, target_paths
 from gitmem.model.commit_messages import Note, title_of_change
 from gitmem.model.guards import allowance, check_message_text, check_write
+from gitmem.model.hints import Hint, Option, call
 from gitmem.model.layout.layout import EMPTY, FILE, Layout
 from gitmem.model.record import Record
 from gitmem.store.history.diff import hunks
@@ -87,7 +88,7 @@ def write(
 ) -> Written:
     """Apply EDITS in order as one commit, all or nothing; later edits see earlier ones."""
     if not edits:
-        raise BadInput("there is nothing to write", hint="give at least one line")
+        raise BadInput("the batch is empty", hint="give at least one line")
     edits = [_checked(group, each) for each in edits]
     check_message_text("turn", turn)
     check_message_text("operation id", operation)
@@ -307,11 +308,15 @@ def _strays(layout: Layout, before: dict[str, bytes | None]) -> Iterator[str]:
 
 def _explain(path: str, damage: ObjectDamaged, *, free: bool) -> None:
     """Say of DAMAGE that it stopped a write to PATH, and what to do."""
-    waived = "--allow-shrink" if free else "--allow-shrink --allow-policy"
-    damage.message = f"{path!r} cannot be read, and was not replaced: {damage.message}"
-    damage.hint = (
-        "run `gitmem check --repair` to bring back the last version that can be read, "
-        f"or repeat with {waived} to replace it unread"
+    policy = () if free else (" ", Option("allow_policy"))
+    damage.message = f"reading {path!r} failed, and it was not replaced: {damage.message}"
+    damage.hint = Hint(
+        "run ",
+        call("check", repair=True),
+        " to bring back the last version that can be read, or repeat with ",
+        Option("allow_shrink"),
+        *policy,
+        " to replace it unread",
     )
     damage.facts["path"] = path
 

@@ -25,7 +25,7 @@ from gitmem.store.index.staging import IndexBusy, entry
 from gitmem.store.objects.database import Objects
 from gitmem.store.objects.trees import FILE, SUBMODULE, Node
 from gitmem.store.repository import Commit, Snapshot
-from gitmem.store.setup import default_of, is_tied, tie, to_quarantine, told_where
+from gitmem.store.setup import default_of, is_tied, relocation_hint, tie, to_quarantine
 from gitmem.store.transaction.git_operations import CONFLICT, GitOperation, git_operation
 from gitmem.store.worktree.worktree import WorkTree
 
@@ -227,7 +227,7 @@ def _missing_worktree(gitdir: Path, worktree: Path) -> CheckFinding:
     text = f"the work tree {worktree} is missing"
     if worktree == default_of(gitdir):
         return error("worktree-missing", text, path=str(worktree))
-    hint = told_where(gitdir.name.removesuffix(".git"), worktree)
+    hint = relocation_hint(gitdir.name.removesuffix(".git"), worktree)
     return error("worktree-missing", text, path=str(worktree), hint=hint)
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from gitmem.errors import Damaged
+from gitmem.model.hints import Hint, call
 from gitmem.store.durable import read_whole, sync_folder, write_all
 from gitmem.store.objects.pack_entries import PackDamaged
 from gitmem.store.objects.packs import Content, Packs
@@ -45,7 +46,11 @@ class ObjectDamaged(Damaged):
     def __init__(self, oid: str, why: str) -> None:
         super().__init__(
             f"object {oid[:10]} is {why}",
-            hint="run `gitmem check --repair`: it looks for a sound copy and keeps the damaged one",
+            hint=Hint(
+                "run ",
+                call("check", repair=True),
+                ": it looks for a sound copy and keeps the damaged one",
+            ),
             object=oid,
             why=why,
         )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.errors import Damaged, GitmemError
+from gitmem.model.hints import Hint, call
 
 if TYPE_CHECKING:
     from gitmem.store.fsck.lost_objects import Copy, ObjectSources
@@ -115,7 +116,6 @@ def damage_met(healed: Mapping[str, str], lacking: Mapping[str, str]) -> tuple[s
     if lost:
         oid, why = lost[0]
         more = f", and {len(lost) - 1:,} more" if len(lost) > 1 else ""
-        words.append(
-            f"object {oid[:10]} is {why}{more}: this answer may be incomplete; run `gitmem check`"
-        )
+        text = f"object {oid[:10]} is {why}{more}: this answer may be incomplete; run "
+        words.append(Hint(text, call("check")))
     return tuple(words)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Busy, Conflict, Damaged
+from gitmem.model.hints import Hint, call
 from gitmem.store import fault_points
 from gitmem.store.durable import make_folders, sync_folder
 from gitmem.store.objects.commits import COMMITTER, EMAIL
@@ -93,7 +94,9 @@ def _is_id(text: str) -> bool:
 
 
 def _unreadable(name: str) -> Damaged:
-    return Damaged(f"{name} cannot be read", hint="run `gitmem check --repair`", ref=name)
+    return Damaged(
+        f"{name} cannot be read", hint=Hint("run ", call("check", repair=True)), ref=name
+    )
 
 
 class RefMoved(Conflict):
@@ -321,7 +324,9 @@ def _append(path: Path, line: bytes) -> None:
 def _held(lock: Path, but: str) -> Busy:
     return Busy(
         f"git holds {lock.name}, so {but}",
-        hint="repeat; if no git command is running, `gitmem check --repair` removes it",
+        hint=Hint(
+            "repeat; if no git command is running, ", call("check", repair=True), " removes it"
+        ),
         lock=str(lock),
     )
 
@@ -342,7 +347,9 @@ def name_object(repository: Repository, name: str, old: str | None, new: str, wh
     except (Conflict, OSError) as error:
         if getattr(error, "errno", None) == errno.ENOSPC:
             raise  # that is the disk, and nobody else
-        raise Conflict(f"{what} could not be made: {error}", hint="see `gitmem check`") from error
+        raise Conflict(
+            f"{what} could not be made: {error}", hint=Hint("see ", call("check"))
+        ) from error
 
 
 def _check_free(repository: Repository, name: str) -> None:

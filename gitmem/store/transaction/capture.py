@@ -16,6 +16,7 @@ from typing import NamedTuple
 from gitmem.errors import Damaged
 from gitmem.model.commit_messages import RUN, Note, title_of_change
 from gitmem.model.guards import MAX_FILE, violations
+from gitmem.model.hints import Hint, call
 from gitmem.model.record import Record
 from gitmem.model.text.format import quoted
 from gitmem.store.history.diff import hunks
@@ -62,14 +63,12 @@ class PutForward(NamedTuple):
     """Whether that commit has the file."""
 
     @property
-    def told(self) -> str:
-        """What became of it, in a sentence, with the way back for whoever reset it on purpose."""
-        name = quoted(self.path)
-        back = f"restore {name} --at {self.before[:10]}" if self.was_there else f"rm {name}"
-        return (
-            f"{name} is as last written again: a failed `git merge` had reset it; "
-            f"if you meant that, run `gitmem {back}`"
-        )
+    def message(self) -> Hint:
+        """What became of it, with the way back for somebody who reset it on purpose."""
+        at = self.before[:10]
+        back = call("restore", self.path, at=at) if self.was_there else call("rm", self.path)
+        text = "is as last written again: a failed `git merge` had reset it; if you meant that, run"
+        return Hint(f"{quoted(self.path)} {text} ", back)
 
 
 Policy = Callable[[Snapshot, str], str]

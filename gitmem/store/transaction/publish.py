@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypedDict, TypeVar
 
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.model.commit_messages import Note, subject
+from gitmem.model.hints import Hint, Option, call
 from gitmem.store import fault_points
 from gitmem.store.index.file import Entry, Stat
 from gitmem.store.index.staging import IndexBusy, entry
@@ -341,7 +342,12 @@ class Publisher:
         except Damaged as lost:
             raise StorageFailed(
                 f"moving the branch failed ({error}), and then it could not be read",
-                hint="it may be written or not: see `gitmem log`, or repeat with the same --id",
+                hint=Hint(
+                    "it may be written or not: see ",
+                    call("log"),
+                    ", or repeat with the same ",
+                    Option("id", "ID"),
+                ),
                 unsure=True,
             ) from lost
 
@@ -519,10 +525,12 @@ def places_out(item: Item) -> tuple[str, str]:
     return swapped(item.path, item.temp), beside(item.path, item.temp)
 
 
-_SANDBOXED = (
-    "nothing was written. In the sandbox of an agent: `gitmem install codex` opens that of Codex "
-    "for memory, and the tools of `gitmem mcp` write outside of it. Elsewhere: check the owner, "
-    "mode and mount of the store"
+_SANDBOXED = Hint(
+    "nothing was written. In an agent's sandbox: ",
+    call("install", "codex"),
+    " opens the one of Codex for memory, and the tools of ",
+    call("mcp"),
+    " write outside of it. Elsewhere: check the owner, mode and mount of the store",
 )
 
 
@@ -533,11 +541,11 @@ def translated(doing: str) -> Iterator[None]:
         yield
     except OSError as error:
         text, code = str(error), getattr(error, "errno", None)
-        said, hint = text, "nothing was written; see `gitmem check`"
+        why, hint = text, Hint("nothing was written; see ", call("check"))
         if code == errno.ENOSPC or "No space left" in text:
-            said, hint = "the disk is full", "free some space and repeat"
+            why, hint = "the disk is full", Hint("free some space and repeat")
         elif code == errno.EROFS or "Read-only file system" in text:
-            said, hint = f"the store is read-only here: {text}", _SANDBOXED
+            why, hint = f"the store is read-only here: {text}", _SANDBOXED
         elif code in (errno.EACCES, errno.EPERM) or "Permission denied" in text:
             hint = _SANDBOXED
-        raise StorageFailed(f"{doing} failed: {said}", hint=hint) from error
+        raise StorageFailed(f"{doing} failed: {why}", hint=hint) from error

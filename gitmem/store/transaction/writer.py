@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import Busy, Conflict, Damaged, GitmemError, GitOperationUnderway
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import hold_rule, violations
+from gitmem.model.hints import Call, Hint, call
 from gitmem.store.lock import WAIT, Lock, Run, lock_path
 from gitmem.store.repository import Repository, Snapshot
 from gitmem.store.transaction.capture import (
@@ -279,12 +280,12 @@ class Writer:
             self._publisher.forward({path: None})
             self._recovery.tidy()
 
-    def check_closed(self, path: str, again: str) -> None:
-        """Refuse to move a file to which another program is writing; AGAIN is what to repeat."""
+    def check_closed(self, path: str, again: Call) -> None:
+        """Refuse to move a file to which another program is writing; AGAIN repeats the call."""
         if self.worktree.look(path, patience=PATIENCE).busy:
             raise Busy(
                 f"another program is writing to {path!r}",
-                hint=f"let it finish, then repeat `gitmem {again}`",
+                hint=Hint("let it finish, then repeat ", again),
             )
 
     def move_aside(self, path: str, rule: str) -> SetAside | None:
@@ -380,7 +381,8 @@ def _check_head(repository: Repository) -> None:
     if branch is None and not repository.is_detached():
         if heal_head(repository.gitdir):
             return
-        raise Damaged("HEAD of this group cannot be read", hint="run `gitmem check --repair`")
+        hint = Hint("run ", call("check", repair=True))
+        raise Damaged("HEAD of this group cannot be read", hint=hint)
     raise Conflict(
         f"HEAD of this group is {where}, put there by hand; gitmem writes to 'main' only",
         hint="finish what you are doing there, then run `git switch main` in the group's folder",

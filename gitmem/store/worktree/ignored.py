@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import PathRefused
-from gitmem.model.text.format import quoted
+from gitmem.model.hints import Hint, call
 
 if TYPE_CHECKING:
     from gitmem.model.ignore import IgnorePattern
@@ -58,8 +58,10 @@ class Ignored:
             if pattern and snapshot.oid(path) is None:
                 raise PathRefused(
                     f"{path!r} is ignored in this group by the pattern {pattern!r}",
-                    hint="choose another path, or take the pattern back: "
-                    f"`gitmem held ignore --remove {quoted(pattern)}`",
+                    hint=Hint(
+                        "choose another path, or take the pattern back: ",
+                        call("held ignore", remove=pattern),
+                    ),
                     path=path,
                     rule="ignored",
                 )

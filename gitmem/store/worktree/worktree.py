@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Damaged
+from gitmem.model.hints import Hint, call
 from gitmem.store.objects.database import blob_id
 from gitmem.store.worktree import swap as swapping
 from gitmem.store.worktree.exchange import Place, rename_onto_nothing
@@ -81,7 +82,7 @@ class WorkTree:
         except OSError as error:
             raise Damaged(
                 f"the work tree {root} cannot be opened: {error.strerror}",
-                hint="run `gitmem check`; if the folder was moved, move it back",
+                hint=Hint("run ", call("check"), "; if the folder was moved, move it back"),
                 path=str(root),
             ) from error
 
