@@ -97,7 +97,7 @@ def test_a_page_of_that_day_in_the_short_form_is_the_page(of: Open) -> None:
 @pytest.mark.parametrize("text", ["", "  \n"])
 def test_nothing_is_no_page(of: Open, text: str) -> None:
     for layout, layer in (("arizuko", "diary"), ("zylos", "sessions"), ("soul", "diary")):
-        with pytest.raises(BadInput, match="nothing to write"):
+        with pytest.raises(BadInput, match="is empty"):
             put(of(layout), Edit(layer, text))
 
 
