@@ -164,7 +164,7 @@ class TestRules:
     @pytest.mark.parametrize(
         ("old", "new", "said"),
         [
-            ("---\nname", "name", "does not begin with frontmatter"),
+            ("---\nname", "name", "no frontmatter"),
             ("name: tea", "name: [", "frontmatter refused"),
             ("name: tea", "name: tea\ncontext: fork", "'context' is not one of the six"),
             ("name: tea", "name: Tea", "small letters"),
@@ -174,13 +174,13 @@ class TestRules:
             ("Makes tea.", "''", "1 to 1024 characters"),
             ("Makes tea.", "x" * 1025, "1 to 1024 characters"),
             ("Makes tea.", "Makes <tea>.", "an angle bracket"),
-            ("name: tea", "name: tea\nlicense: 1", "its license is no text"),
+            ("name: tea", "name: tea\nlicense: 1", "its license must be a text"),
             ("name: tea", f"name: tea\ncompatibility: {'x' * 501}", "1 to 500 characters"),
             ("name: tea", "name: tea\nmetadata: {version: 1}", "both must be texts"),
-            ("name: tea", "name: tea\nmetadata: one", "no mapping"),
+            ("name: tea", "name: tea\nmetadata: one", "must be a mapping"),
             ("name: tea", "name: tea\nallowed-tools: {Read: 1}", "a text or a list"),
-            ("# Tea\n", "", "says nothing"),
-            ("# Tea\n", "tea\n" * 501, "less than 500"),
+            ("# Tea\n", "", "no text below"),
+            ("# Tea\n", "tea\n" * 501, "fewer than 500"),
             ("# Tea\n", "x" * 15_001, "about 5,000 tokens"),
         ],
     )

@@ -1,4 +1,4 @@
-"""Who may act on which group."""
+"""Access control: which group may read or write which."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ GLOBAL = "global"
 
 
 def check_access(acting: str | None, target: str, *, write: bool) -> None:
-    """Refuse unless the acting group may read, or write to, the target.
+    """Raise GroupRefused unless the ACTING group may read, or write to, TARGET.
 
-    `main` (and nobody, which is a person at a terminal) may act on every group; `global` is read by
-    all; every other group sees itself.
+    `main` may act on every group, and so may a person at a terminal (ACTING is None). Every group
+    may read `global`. Any other group may act on itself alone.
     """
     if acting in (None, MAIN, target):
         return
@@ -21,7 +21,7 @@ def check_access(acting: str | None, target: str, *, write: bool) -> None:
     what = "write to" if write else "read"
     raise GroupRefused(
         f"the group {acting!r} may not {what} the group {target!r}",
-        hint=f"act on your own group (leave out -g, or use -g {acting})",
+        hint=f"act on your own group, {acting!r}",
         acting=acting,
         target=target,
         rule="access",

@@ -1,8 +1,8 @@
-"""What may enter git, asked on every door.
+"""The guards that every write passes, and the warnings that follow it.
 
 A write that breaks a rule is refused before any object exists. An edit made with ordinary tools has
-already happened: it is *held* when it may not enter git at all, and lands with its violations
-named when it merely should not have been made.
+already happened: it is *held* if it must not enter git at all, else it is captured, and its commit
+names the violations.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from gitmem.errors import (
     ShrinkRefused,
     TooBig,
 )
+from gitmem.model.hints import Hint, Option, call
 from gitmem.model.layout.layout import FILE as LAYOUT_FILE
 from gitmem.model.layout.layout import Layer, budget_percent, budget_state
 from gitmem.model.paths import is_path
 from gitmem.model.secrets import find as secrets
 from gitmem.model.text import frontmatter
-from gitmem.model.text.format import human_size, quoted
+from gitmem.model.text.format import human_size
 
 if TYPE_CHECKING:
     from gitmem.model.entries.blocks import Entry
@@ -36,11 +37,11 @@ MAX_MESSAGE = 16 * 1024
 NAME_RULE = "secret in its name"
 MARKERS_RULE = "conflict markers"
 ALLOWED = "Gitmem-Allowed"
-"""The trailer of a commit whose author said of a rule's finding that it is none."""
+"""The trailer of a commit whose author accepted a match of the rule as a false positive."""
 ACCEPTED = "accepted by hand: secret"
-"""What `held accept` says in the commit of a version that holds one."""
+"""In the commit of a held version with a secret that a person accepted."""
 SHRINK_FROM = 500
-"""Bytes from which a file may not lose more than half of itself in one write."""
+"""Bytes above which a write must not remove more than half of a file."""
 
 
 def check_write(
@@ -53,7 +54,7 @@ def check_write(
     allow_markers: bool = False,
     policy: str = "free",
 ) -> None:
-    """Refuse DATA as the new version of PATH, or return."""
+    """Raise the error of the first rule that DATA breaks as the new version of PATH."""
     check_size(path, len(data))
     check_secrets(path, data, before, allow_secret)
     if not allow_markers:
@@ -61,27 +62,27 @@ def check_write(
     check_policy(path, data, before, policy)
     if not allow_shrink and shrinks(data, before):
         raise _shrink_refused(path, data, before or b"")
-    # A broken block that an editor brought in stays as it is: to add a line is no reason to refuse.
+    # A broken block that an editor left is no reason to refuse a write that keeps it.
     if before is None or frontmatter.split(_text(data)) != frontmatter.split(_text(before)):
         frontmatter.check(_text(data))
 
 
 def allowance(rules: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """The trailers of a commit for which RULES were waived."""
-    # Only what is a rule: somebody may have put the credential itself there.
+    """Return the trailers of a commit for which RULES were waived."""
+    # Names of rules only: a caller may have passed the credential itself.
     return tuple((ALLOWED, rule) for rule in dict.fromkeys(rules) if rule in secrets.RULES)
 
 
 def is_allowed(message: str) -> bool:
-    """Whether somebody who wrote through us said of a finding that it is none."""
+    """Whether the author of the commit MESSAGE accepted a match as a false positive."""
     return f"\n{ALLOWED}: " in message or f": {ACCEPTED}" in message
 
 
 def check_size(path: str, size: int) -> None:
-    """Refuse what is larger than a memory file may be."""
+    """Raise TooBig for a file larger than 1 MiB."""
     if size > MAX_FILE:
         raise TooBig(
-            f"{path} would be {size:,} bytes; a memory file may have {MAX_FILE:,}",
+            f"{path} would have {size:,} bytes; at most {MAX_FILE:,} are allowed",
             hint="split it into several files",
             path=path,
             bytes=size,
@@ -92,14 +93,17 @@ def check_size(path: str, size: int) -> None:
 def check_secrets(
     path: str, data: bytes, before: bytes | None = None, allow: Iterable[str] = ()
 ) -> None:
-    """Refuse text that holds a credential which was not in the file before."""
+    """Raise SecretFound for a credential in DATA that is not in BEFORE."""
     found = secrets.find_new_in_bytes(data, before, allow)
     if found:
         first = found[0]
         raise SecretFound(
             f"{path} line {first.line} holds what looks like a credential ({first.rule})",
-            hint="keep the value elsewhere and write where it is kept; "
-            f"if it is no secret, repeat with --allow-secret {first.rule}",
+            hint=Hint(
+                "keep the value elsewhere and write where it is kept; for a false positive, "
+                "repeat with ",
+                Option("allow_secret", first.rule),
+            ),
             path=path,
             rule=first.rule,
             line=first.line,
@@ -108,14 +112,16 @@ def check_secrets(
 
 
 def check_markers(path: str, data: bytes, before: bytes | None = None) -> None:
-    """Refuse text with more unresolved conflicts of a merge than the file had before."""
+    """Raise MarkersFound if DATA has more unresolved merge conflicts than BEFORE."""
     found = _new_conflicts(data, before)
     if found:
         raise MarkersFound(
             f"'{path}' has conflict markers in line {found[0]}: an unresolved merge",
-            hint="resolve the conflict and write the text without the lines `<<<<<<<`, `=======` "
-            "and `>>>>>>>`; put an example into fenced code; to keep them, repeat with "
-            "--allow-markers",
+            hint=Hint(
+                "resolve the conflict and write the text without the lines `<<<<<<<`, `=======` "
+                "and `>>>>>>>`; put an example into fenced code; to keep them, repeat with ",
+                Option("allow_markers"),
+            ),
             path=path,
             line=found[0],
             lines=found,
@@ -125,16 +131,19 @@ def check_markers(path: str, data: bytes, before: bytes | None = None) -> None:
 def _new_conflicts(data: bytes, before: bytes | None) -> list[int]:
     if b"<<<<<<<" not in data:
         return []
-    from gitmem.model.text.merge import new_conflicts  # hardly any text has them
+    from gitmem.model.text.merge import new_conflicts  # hardly any text has a marker
 
     return new_conflicts(data, before)
 
 
 def check_message_text(what: str, text: str) -> None:
-    """Refuse a reason, name or source that would put a credential into a commit message."""
+    """Raise TooBig or SecretFound for a text that must not enter a commit message.
+
+    WHAT names it in the error: the reason, the source.
+    """
     if len(text) > MAX_MESSAGE:
         raise TooBig(
-            f"the {what} has {len(text):,} characters; {MAX_MESSAGE:,} is the most",
+            f"the {what} has {len(text):,} characters; at most {MAX_MESSAGE:,} are allowed",
             hint="keep it short, and put the text into a file",
             limit=MAX_MESSAGE,
         )
@@ -142,7 +151,7 @@ def check_message_text(what: str, text: str) -> None:
     if found:
         raise SecretFound(
             f"the {what} holds what looks like a credential ({found[0].rule})",
-            hint="say it without the value: it would be kept in the history for ever",
+            hint="leave the value out: the history would keep it for ever",
             rule=found[0].rule,
             line=found[0].line,
         )
@@ -150,29 +159,29 @@ def check_message_text(what: str, text: str) -> None:
 
 @lru_cache(maxsize=64)
 def _found(text: str) -> list[secrets.SecretMatch]:
-    """The findings in a short text: the same names come again and again."""
+    """The matches in a short text; names of agents and sessions repeat."""
     return secrets.find(text)
 
 
 def check_policy(path: str, data: bytes | None, before: bytes | None, policy: str) -> None:
-    """Refuse what the layer to which PATH belongs does not allow; None is no file any more."""
+    """Raise PolicyRefused if POLICY forbids the change from BEFORE to DATA; None is no file."""
     if not breaks_policy(data, before, policy):
         return
     hints = {
-        "append-only": f"add to it: `gitmem write {quoted(path)} --append ...`",
-        "write-once": "what was written stays: write a new file instead",
-        "protected": "it is for people to change",
+        "append-only": Hint("add to it: ", call("write", path, append="...")),
+        "write-once": "write a new file instead",
+        "protected": "only people change it",
     }
     raise PolicyRefused(
         f"{path} is {policy} by the layout of this group",
-        hint=f"{hints[policy]}; if it has to be, repeat with --allow-policy",
+        hint=Hint(hints[policy], "; to override the policy, repeat with ", Option("allow_policy")),
         path=path,
         policy=policy,
     )
 
 
 def breaks_policy(data: bytes | None, before: bytes | None, policy: str) -> bool:
-    """Whether going from BEFORE to DATA is what POLICY forbids; None is no file."""
+    """Whether POLICY forbids the change from BEFORE to DATA; None is no file."""
     if policy == "free" or data == before:
         return False
     if policy == "protected":
@@ -180,18 +189,18 @@ def breaks_policy(data: bytes | None, before: bytes | None, policy: str) -> bool
     if before is None:
         return False
     if policy == "append-only" and data is not None:
-        return not _goes_on(data, before)
+        return not _appends(data, before)
     return True
 
 
-def _goes_on(data: bytes, before: bytes) -> bool:
-    """Whether DATA begins with all lines of BEFORE; the last one ends, written so or not."""
-    said = before.rstrip(b"\r\n")
-    return data.startswith(said) and data[len(said) : len(said) + 1] in (b"\r", b"\n")
+def _appends(data: bytes, before: bytes) -> bool:
+    """Whether DATA begins with all lines of BEFORE, whose last one may lack its newline."""
+    old = before.rstrip(b"\r\n")
+    return data.startswith(old) and data[len(old) : len(old) + 1] in (b"\r", b"\n")
 
 
 def shrinks(data: bytes, before: bytes | None) -> bool:
-    """True when a file of some size would lose more than half of itself, or all it said."""
+    """Whether DATA empties BEFORE, or removes more than half of a file over 500 bytes."""
     if before is None or not before.strip():
         return False
     if not data.strip():
@@ -203,8 +212,11 @@ def _shrink_refused(path: str, data: bytes, before: bytes) -> ShrinkRefused:
     lines = before.count(b"\n")
     return ShrinkRefused(
         f"{path} has {len(before):,} bytes in {lines:,} lines; this would leave {len(data):,}",
-        hint=f"read it first (`gitmem read {quoted(path)}`) and write the whole new text, "
-        "add to it with --append, or repeat with --allow-shrink",
+        hint=Hint(
+            *("read it first (", call("read", path), ") and write the whole new text, "),
+            *("add to it with ", Option("append", "..."), ", or repeat with "),
+            Option("allow_shrink"),
+        ),
         path=path,
         bytes=len(before),
         new_bytes=len(data),
@@ -219,10 +231,10 @@ def hold_rule(
     *,
     allow_markers: bool = False,
 ) -> str:
-    """Why an edit found in the work tree may not enter git; empty when it may.
+    """Return why an edit in the work tree must be held; empty if it may be captured.
 
-    A deletion always may. It brings nothing into git, and a name that plain git has let in can
-    leave by no other way.
+    A deletion is always captured: it adds nothing, and a bad name that plain git committed can
+    leave in no other way.
     """
     if data is None and not obstacle:
         return ""
@@ -247,12 +259,12 @@ def _content_rule(path: str, data: bytes, before: bytes | None, allow_markers: b
 def violations(
     path: str, data: bytes | None, before: bytes | None, policy: str = "free"
 ) -> tuple[str, ...]:
-    """The rules an edit broke that a write would have been refused for."""
+    """Return the rules that an edit broke and for which a write is refused."""
     broken = []
     if breaks_policy(data, before, policy):
         broken.append(f"policy {path} is {policy}")
     if data is None:
-        broken += ["layout: it is gone, and the last one counts"] if path == LAYOUT_FILE else []
+        broken += ["layout: deleted; the last one counts"] if path == LAYOUT_FILE else []
         return tuple(broken)
     if shrinks(data, before):
         broken.append(f"shrink {path} {len(before or b'')} -> {len(data)} bytes")
@@ -288,7 +300,10 @@ def write_warnings(
     entry: str = "",
     today: str = "",
 ) -> Iterator[str]:
-    """One sentence for each thing that is worth a thought; a strict layer refuses instead."""
+    """Yield warnings about DATA, just written to PATH in LAYER.
+
+    ENTRY names the entry that was written. Raises EntryRefused where the layer is strict.
+    """
     yield from _size_warning(layer, path, len(data))
     if layer.kind == "log" and layer.holds(path):
         yield from _day_warning(layer, path, data, today)
@@ -307,7 +322,7 @@ def _size_warning(layer: Layer, path: str, size: int) -> Iterator[str]:
         return
     used = f"{human_size(size)} of {human_size(layer.budget)} ({budget_percent(layer, size)} %)"
     what = "over its budget" if state == "over" else "near its budget"
-    yield f"{path} is {what}: {used}; move what is past elsewhere"
+    yield f"{path} is {what}: {used}; archive outdated text"
 
 
 def _day_warning(layer: Layer, path: str, data: bytes, today: str) -> Iterator[str]:
@@ -315,7 +330,9 @@ def _day_warning(layer: Layer, path: str, data: bytes, today: str) -> Iterator[s
 
     day = header_day(layer, data)
     if day and str(day) < today:
-        yield f"{path} is the log of {day}; `gitmem rotate` keeps it and begins today's"
+        yield Hint(
+            f"{path} is the log of {day}; ", call("rotate"), " archives it and begins today's"
+        )
 
 
 def _summary_warning(path: str, text: str, before: str) -> Iterator[str]:
@@ -323,9 +340,9 @@ def _summary_warning(path: str, text: str, before: str) -> Iterator[str]:
 
     now, old = read_fields(text).get("summary"), read_fields(before).get("summary")
     if not now:
-        yield f"{path} has no summary, so a prompt will not show it: add --summary"
+        yield Hint(f"{path} has no summary, so no prompt shows it: add ", Option("summary", "TEXT"))
     elif old and old != now:
-        yield f"the summary of {path} was {str(old)!r} until now"
+        yield f"the summary of {path} replaced {str(old)!r}"
 
 
 def _entry_warnings(layer: Layer, text: str, name: str) -> Iterator[str]:
@@ -336,7 +353,7 @@ def _entry_warnings(layer: Layer, text: str, name: str) -> Iterator[str]:
 
 
 def _new_entry_warnings(layer: Layer, text: str, before: str) -> Iterator[str]:
-    """What there is to say about entries that were not there before, as they are now."""
+    """Warnings about entries that are new in TEXT, or changed."""
     from gitmem.model.entries.blocks import parse, wording
 
     known = {wording(each.block) for each in parse(before, layer.fields)}
@@ -346,13 +363,13 @@ def _new_entry_warnings(layer: Layer, text: str, before: str) -> Iterator[str]:
 
 
 def check_entry(entry: Entry, layer: Layer) -> tuple[str, ...]:
-    """What LAYER does not know about ENTRY; a strict one refuses it."""
+    """Return the values of ENTRY that LAYER does not know; raise EntryRefused if it is strict."""
     from gitmem.model.entries.rules import invalid_values
 
     found = invalid_values(entry, layer)
     if found and layer.strict:
         raise EntryRefused(
             f"{layer.name} is strict: {found[0]}",
-            hint="say it as the layout has it, or take `strict` out of gitmem.yaml",
+            hint="use a value that the layout lists, or remove `strict` from gitmem.yaml",
         )
     return found

@@ -1,9 +1,8 @@
-"""Patterns of files that stay on disk and out of memory, as `held ignore` takes them.
+"""Ignore patterns: files that stay on disk and out of memory, and the rules of a `.gitignore`.
 
-A pattern without a slash fits a name in any folder; one with a slash begins at the group's root.
-`*` and `?` stay within a part, `**` is any number of folders, a slash at the end means a folder.
-What lies below a folder that fits is ignored, too. git reads `exclude_line` of it in the same way.
-`Rules` are those of a `.gitignore` that somebody has, with its exceptions.
+A pattern without a slash matches a name in any folder; one with a slash starts at the group's root.
+`*` and `?` stay within one part, `**` matches any number of folders, a final slash means a folder.
+Everything below a matching folder is ignored, too. git reads `exclude_line` in the same way.
 
 By hand instead of pygit2's `path_is_ignored`: a group is opened as a bare repository, and for one
 that answers False to every path. With a work tree it obeys our own block in `info/exclude`, which
@@ -18,24 +17,27 @@ from fnmatch import fnmatchcase
 from glob import escape
 
 from gitmem.errors import BadInput
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import FILE as LAYOUT_FILE
 
 ANY = "**"
 WILD = frozenset("*?[")
 MOST = 500
-"""Characters that a pattern may have."""
-EXAMPLES = "for example `gitmem held ignore '*.pdf'` or `gitmem held ignore attachments/`"
+"""The longest pattern, in characters."""
+EXAMPLES = Hint(
+    "for example ", call("held ignore", "*.pdf"), " or ", call("held ignore", "attachments/")
+)
 
 
 def check_pattern(text: str) -> str:
-    """Give the pattern TEXT, or raise BadInput where it cannot be one."""
+    """Return the pattern TEXT unchanged, or raise BadInput."""
     parts = [part for part in text.split("/") if part]
     if not parts or {".", ".."} & set(parts) or not text.isprintable() or len(text) > MOST:
         raise BadInput(f"invalid pattern {text!r}", hint=EXAMPLES, pattern=text)
     if text.startswith(("!", "#")):
         raise BadInput(
-            f"a pattern cannot begin with {text[0]!r}: {text!r}",
-            hint=f"name the file by its path: `gitmem held ignore './{text}'`",
+            f"invalid pattern {text!r}: it begins with {text[0]!r}",
+            hint=Hint("name the file by its path: ", call("held ignore", f"./{text}")),
             pattern=text,
         )
     if all(set(part) == {"*"} for part in parts) or IgnorePattern(text).fits(LAYOUT_FILE):
@@ -48,23 +50,23 @@ def check_pattern(text: str) -> str:
 
 
 def literal(path: str, *, folder: bool = False) -> str:
-    """The pattern that fits PATH alone, and what lies below it."""
+    """Return the pattern that matches PATH alone, and what lies below it."""
     return f"/{escape(path)}{'/' * folder}"
 
 
 def is_pattern(text: str) -> bool:
-    """Whether TEXT has a sign that stands for others."""
+    """Whether TEXT has a wildcard."""
     return bool(WILD & set(text))
 
 
 def exclude_line(pattern: str) -> str:
-    """PATTERN as git reads it in `info/exclude`: there a backslash takes a sign's meaning away."""
+    """Return PATTERN as a line of `info/exclude`, where a backslash escapes."""
     line = pattern.replace("\\", "\\\\")
     return line[:-1] + "\\ " if line.endswith(" ") else line
 
 
 class IgnorePattern:
-    """A pattern, ready to be compared."""
+    """A parsed pattern."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -74,14 +76,14 @@ class IgnorePattern:
         self._folder = text.endswith("/")
 
     def fits(self, path: str) -> bool:
-        """Whether PATH, or a folder above it, fits; a folder has a slash at its end."""
+        """Whether PATH, or a folder above it, matches; the path of a folder ends with a slash."""
         names = path.split("/")
         if self._folder or not names[-1]:
             names = names[:-1]  # it is above what lies in it
         return _fits(self._parts, names)
 
     def is_of(self, path: str) -> bool:
-        """Whether PATH itself fits, whatever is above it; a folder has a slash at its end."""
+        """Whether PATH itself matches; the path of a folder ends with a slash."""
         folder = path.endswith("/")
         if self._folder and not folder:
             return False
@@ -89,7 +91,7 @@ class IgnorePattern:
 
 
 class IgnoreRules:
-    """The rules of a `.gitignore` about paths from its own folder on; the last that fits counts."""
+    """The rules of one `.gitignore`, for paths relative to its folder; the last match counts."""
 
     def __init__(self, text: str) -> None:
         lines = text.removeprefix("\ufeff").splitlines()
@@ -97,19 +99,19 @@ class IgnoreRules:
         self._rules = [(line[0] == "!", IgnorePattern(_plain(line))) for line in kept]
 
     def says(self, path: str) -> bool | None:
-        """Whether PATH is ignored; None where no rule is about it. A folder ends with a slash."""
+        """Whether PATH is ignored; None where no rule matches. A folder ends with a slash."""
         fitting = (not negated for negated, each in reversed(self._rules) if each.is_of(path))
         return next(fitting, None)
 
 
 def _trimmed(line: str) -> str:
-    """LINE without the blanks at its end, but for one behind a backslash."""
+    """LINE without trailing blanks, except one that a backslash escapes."""
     bare = line.rstrip(" ")
     return f"{bare} " if bare.endswith("\\") and bare != line else bare
 
 
 def _plain(rule: str) -> str:
-    """The pattern of a RULE, where a backslash takes the meaning of the sign behind it away."""
+    """The pattern of RULE, with its backslash escapes as character classes."""
     return re.sub(
         r"\\(.)",
         lambda sign: f"[{sign[1]}]" if sign[1] in WILD else sign[1],
@@ -118,9 +120,9 @@ def _plain(rule: str) -> str:
 
 
 def _fits(pattern: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether PATTERN fits the first of NAMES, or all of them.
+    """Whether PATTERN matches NAMES, or a beginning of them.
 
-    By the set of places reached, so that the work is that of one pass, whatever the pattern.
+    It tracks the set of positions reached, so one pass is enough for any pattern.
     """
     reached = _skipped(pattern, {0})
     for name in names:
@@ -136,7 +138,7 @@ def _fits(pattern: Sequence[str], names: Sequence[str]) -> bool:
 
 
 def _is_whole(pattern: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether PATTERN fits all of NAMES; a `**` at its end stands for something."""
+    """Whether PATTERN matches all of NAMES; a `**` at its end needs at least one name."""
     reached, stay = _skipped(pattern, {0}), set[int]()
     for name in names:
         within = {at for at in reached if at < len(pattern)}
@@ -146,10 +148,10 @@ def _is_whole(pattern: Sequence[str], names: Sequence[str]) -> bool:
     return len(pattern) - 1 in stay if pattern[-1] == ANY else len(pattern) in reached
 
 
-def _skipped(pattern: Sequence[str], places: set[int]) -> set[int]:
-    """PLACES, and those behind a `**` that stands for no folder at all."""
-    found = set(places)
-    for at in sorted(places):
+def _skipped(pattern: Sequence[str], positions: set[int]) -> set[int]:
+    """POSITIONS, and those behind a `**` that matches no folder."""
+    found = set(positions)
+    for at in sorted(positions):
         here = at
         while here < len(pattern) and pattern[here] == ANY:
             here += 1

@@ -1,7 +1,7 @@
-"""Moments as people name them: `2026-02-08`, `yesterday`, `3 days ago`; and ages as they read them.
+"""Date expressions such as `2026-02-08`, `yesterday` or `3 days ago`, and ages for people.
 
-A calendar expression denotes an interval in a time zone. Intervals are given in UTC: two datetimes
-of one zone compare by their wall clocks, which lie twice a year.
+A calendar expression denotes an interval in a time zone. Intervals are in UTC: two datetimes of one
+zone compare by their wall clocks, which are wrong twice a year.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ FORMS = "write 2026-02-08, 2026-02-08T14:30, yesterday, `3 days ago` or `5 hours
 
 
 class Moment(NamedTuple):
-    """The interval an expression denotes, both ends included, in UTC."""
+    """The interval that an expression denotes, both ends included, in UTC."""
 
     start: datetime
     end: datetime
 
 
 def parse_moment(text: str, now: datetime, zone: tzinfo) -> Moment | None:
-    """Read a date expression as of NOW in ZONE, or give None: it may be a commit or a tag.
+    """Parse a date expression as of NOW in ZONE; None for any other text, such as a commit or tag.
 
-    Raises BadInput for a date that looks like one and cannot be.
+    Raises BadInput for an impossible date.
     """
     words = " ".join(text.lower().split())
     try:
         found = _named(words, now, zone) or _calendar(words, zone) or _ago(words, now, zone)
         for edge in found or ():
-            edge.astimezone(zone)  # whoever asks tells the day, and the calendar has two ends
+            edge.astimezone(zone)  # fails here for a day outside the calendar, not in the caller
         return found
     except (ValueError, OverflowError) as error:
         raise BadInput(
-            f"there is no such moment as {text.strip()!r}: {error}", hint=FORMS, text=text
+            f"no such moment: {text.strip()!r} ({error})", hint=FORMS, text=text
         ) from error
 
 
 def age(then: datetime, now: datetime, zone: tzinfo) -> str:
-    """How long ago THEN was, for people: by the clock within an hour or a day, then by calendar."""
+    """Return how long ago THEN was, for people: by the clock within a day, then by calendar."""
     passed = now.astimezone(UTC) - then.astimezone(UTC)
     if passed < timedelta():
         return "in the future"
@@ -100,11 +100,11 @@ def _calendar(words: str, zone: tzinfo) -> Moment | None:
     if not found:
         return None
     year, month, day, hour, minute, second, fraction, offset = found.groups()
-    asked = date(int(year), int(month), int(day))
+    day_named = date(int(year), int(month), int(day))
     if hour is None:
-        return _day(asked, zone)
+        return _day(day_named, zone)
     micros = int((fraction or "").ljust(6, "0")[:6])
-    start = datetime.combine(asked, time(int(hour), int(minute), int(second or 0), micros))
+    start = datetime.combine(day_named, time(int(hour), int(minute), int(second or 0), micros))
     width = TICK if fraction else (SECOND if second else MINUTE)
     return _interval(start, start + (width - TICK), _offset(offset) if offset else zone)
 
@@ -134,7 +134,7 @@ def _ago(words: str, now: datetime, zone: tzinfo) -> Moment | None:
 
 
 def _months_before(day: date, months: int) -> date:
-    """The same day of the month, or the last one of a shorter month."""
+    """The same day MONTHS earlier, or the last day of a shorter month."""
     year, month = divmod(day.year * MONTHS_A_YEAR + day.month - 1 - months, MONTHS_A_YEAR)
     first = date(year, month + 1, 1)
     length = ((first + 31 * DAY).replace(day=1) - first).days
@@ -156,7 +156,7 @@ def _day(day: date, zone: tzinfo) -> Moment:
 def _interval(first: datetime, last: datetime, zone: tzinfo) -> Moment:
     """From the first time the wall clock showed FIRST to the last time it showed LAST."""
     start = _edge(first, zone, last=False)
-    # Clocks that jumped over all of it leave the instant of the jump.
+    # If the clock jumped over all of it, the instant of the jump is left.
     return Moment(start, max(start, _edge(last, zone, last=True)))
 
 

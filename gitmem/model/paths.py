@@ -1,7 +1,6 @@
-"""The names gitmem accepts: the grammar of paths and groups, twins, and globs over paths.
+"""The grammar of paths and group names, case twins, and globs over paths.
 
-Only words are judged here, before anything is opened. Whether a path leads through a link is a
-question for the file system, asked elsewhere.
+Only the text is checked here, before anything is opened. `store/worktree` checks for links.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ MAX_PART_BYTES = 200
 MAX_PATH_BYTES = 1024
 MAX_GROUP_BYTES = 100
 MAX_ENDING = 40
-"""Bytes behind the last dot of a name that are still its ending."""
+"""The longest file extension, in bytes."""
 
 # Patterns are strings, so that importing this module compiles nothing; `re` keeps what it compiled.
-# Almost every real path is of this kind: nothing in it can break a rule about characters.
+# Almost every real path matches this: it breaks no rule about characters.
 _PLAIN_PART = r"[A-Za-z0-9_](?:[A-Za-z0-9_ -]|\.(?=[A-Za-z0-9_-]))*+(?<! )"
 _PLAIN = rf"{_PLAIN_PART}(?:/{_PLAIN_PART})*+"
 _CONTROL = r"[\x00-\x1f\x7f-\x9f]"
@@ -32,7 +31,7 @@ _ESCAPE = r"%([0-9A-Fa-f]{2})"
 _OVERLONG = r"%[cC][01]"
 _SHORT_GIT = r"git~[0-9]+"
 _DOTS = frozenset({".", ".."})
-# Letters and marks that draw nothing, though Unicode does not class them as format characters.
+# Letters and marks that are invisible, though Unicode does not class them as format characters.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 _INVISIBLE = frozenset({"Cf", "Zl", "Zp"})
 
@@ -44,7 +43,7 @@ class _Broken(NamedTuple):
 
 
 def check_path(path: str) -> str:
-    """Return PATH unchanged, or raise PathRefused saying which part breaks which rule."""
+    """Return PATH unchanged, or raise PathRefused, which names the part and the rule."""
     broken = _broken_path(path)
     if broken is not None:
         raise PathRefused(
@@ -59,7 +58,7 @@ def is_path(path: str) -> bool:
 
 
 def is_inside(path: str) -> bool:
-    """Whether PATH, which may break every rule about characters, leads to nothing but a file."""
+    """Whether PATH stays inside its folder, whatever its characters."""
     return "\0" not in path and all(part[:1] not in ("", ".") for part in path.split("/"))
 
 
@@ -78,8 +77,6 @@ def fold(name: str) -> str:
     if name.isascii():
         return name.lower()
     # Decomposed first: a composed letter may fold to one whose marks stand in another order.
-    if name.isascii():
-        return name.casefold()
     from gitmem.model.language.unicode import normal_form
 
     return normal_form("NFD", normal_form("NFD", name).casefold())
@@ -92,9 +89,9 @@ def find_twin(name: str, siblings: Iterable[str]) -> str | None:
 
 
 def numbered(path: str, first: int = 1) -> Iterator[str]:
-    """PATH, then the same with -FIRST and every number after it before its ending, for ever.
+    """Yield PATH, then PATH with -FIRST, -FIRST+1, ... before its extension, without end.
 
-    A name that is too long with a number loses so much of itself.
+    A name that would be too long with its number is shortened.
     """
     yield path
     folder, slash, name = path.rpartition("/")
@@ -108,9 +105,10 @@ def numbered(path: str, first: int = 1) -> Iterator[str]:
 
 
 def glob_match(pattern: str, path: str) -> bool:
-    """Whether PATH fits PATTERN: `*` stays inside a part, `**` crosses, a folder means its content.
+    """Whether PATH matches PATTERN: `*` stays inside a part, `**` crosses parts.
 
-    A pattern without a slash is also tried on the base name alone.
+    A folder with a slash at its end matches everything in it. A pattern without a slash is also
+    tried on the base name alone.
     """
     parts = tuple(path.split("/"))
     steps = _collapsed(pattern)
@@ -128,7 +126,7 @@ def _broken_path(path: str) -> _Broken | None:
         return broken
     parts = path.split("/")
     if len(parts) > MAX_DEPTH:
-        why = f"it has {len(parts)} parts, and {MAX_DEPTH} is the most"
+        why = f"it has {len(parts)} parts; at most {MAX_DEPTH} are allowed"
         return _Broken("too-deep", why, "use fewer folders")
     for part in parts:
         broken = _broken_size(part) or (None if plain else _broken_part(part))
@@ -136,27 +134,27 @@ def _broken_path(path: str) -> _Broken | None:
             return broken
     size = len(path.encode())
     if size > MAX_PATH_BYTES:
-        why = f"it has {size} bytes, and {MAX_PATH_BYTES} is the most"
+        why = f"it has {size} bytes; at most {MAX_PATH_BYTES} are allowed"
         return _Broken("too-long", why, "use shorter names")
     return None
 
 
 def _broken_group(name: str) -> _Broken | None:
     if "/" in name:
-        why = f"{_shown(name)} holds a slash, and a group is a single name"
+        why = f"{_shown(name)} contains a slash; a group is a single name"
         return _Broken("slash", why, "leave the slash out, for example with a dash instead")
     broken = _broken_text(name) or _broken_size(name) or _broken_part(name)
     if broken is not None:
         return broken
     size = len(name.encode())
     if size > MAX_GROUP_BYTES:
-        why = f"it has {size} bytes, and {MAX_GROUP_BYTES} is the most"
+        why = f"it has {size} bytes; at most {MAX_GROUP_BYTES} are allowed"
         return _Broken("too-long", why, "use a shorter name")
     return None
 
 
 def _broken_text(text: str) -> _Broken | None:
-    """The rules that need no splitting; after them the text can be shown and encoded."""
+    """The rules on the whole text; a text that passes can be shown and encoded."""
     if not text:
         return _Broken("empty", "it is empty", "give a name, such as notes.md")
     try:
@@ -164,10 +162,10 @@ def _broken_text(text: str) -> _Broken | None:
     except UnicodeEncodeError:
         return _Broken("not-utf-8", "it is not valid UTF-8", "rename it to a UTF-8 name")
     if re.search(_CONTROL, text):
-        why = f"{_shown(text)} holds a control character"
+        why = f"{_shown(text)} contains a control character"
         return _Broken("control-character", why, "leave the control character out")
     if "\\" in text:
-        why = f"{_shown(text)} holds a backslash"
+        why = f"{_shown(text)} contains a backslash"
         return _Broken("backslash", why, "separate folders with a forward slash: notes/today.md")
     return None
 
@@ -182,15 +180,15 @@ def _broken_start(path: str) -> _Broken | None:
 def _broken_size(part: str) -> _Broken | None:
     size = len(part.encode())
     if size > MAX_PART_BYTES:
-        why = f"the part {_shown(part)} has {size} bytes, and {MAX_PART_BYTES} is the most"
+        why = f"the part {_shown(part)} has {size} bytes; at most {MAX_PART_BYTES} are allowed"
         return _Broken("part-too-long", why, "use a shorter name")
     return None
 
 
 def _broken_part(part: str) -> _Broken | None:
     if not part:
-        why = "it has an empty part, where two slashes meet or at its end"
-        return _Broken("empty-part", why, "single slashes between names, and none at the end")
+        why = "it has an empty part: two slashes in a row, or one at the end"
+        return _Broken("empty-part", why, "use single slashes between names, and none at the end")
     return _broken_dots(part) or _broken_edges(part) or _broken_escape(part)
 
 
@@ -199,21 +197,21 @@ def _broken_dots(part: str) -> _Broken | None:
         why = f"the part {_shown(part)} would lead out of its folder"
         return _Broken("dot-part", why, "name the file from the group's root, without dots")
     if _is_git_alike(part):
-        why = f"some systems take the part {_shown(part)} for .git"
-        return _Broken("git-look-alike", why, "choose a name that has nothing to do with .git")
+        why = f"some file systems read the part {_shown(part)} as .git"
+        return _Broken("git-look-alike", why, "choose a name unlike .git")
     if _invisible(part):
-        why = f"the part {_shown(part)} holds an invisible character"
+        why = f"the part {_shown(part)} contains an invisible character"
         return _Broken("invisible-character", why, "type the name again without it")
     if part.startswith("."):
         why = f"the part {_shown(part)} begins with a dot"
-        return _Broken("leading-dot", why, "memory files are visible: leave the first dot out")
+        return _Broken("leading-dot", why, "leave the first dot out: memory files are visible")
     return None
 
 
 def _broken_edges(part: str) -> _Broken | None:
     if part[0].isspace() or part[-1].isspace():
         why = f"the part {_shown(part)} begins or ends with a space"
-        return _Broken("edge-space", why, "spaces belong between words")
+        return _Broken("edge-space", why, "leave the outer spaces out")
     if part.endswith("."):
         why = f"the part {_shown(part)} ends with a dot"
         return _Broken("trailing-dot", why, "leave the last dot out")
@@ -221,7 +219,7 @@ def _broken_edges(part: str) -> _Broken | None:
 
 
 def _broken_escape(part: str) -> _Broken | None:
-    """Refuse what becomes a way out of the folder once somebody else decodes it."""
+    """Refuse a part that leads out of its folder once another program decodes it."""
     decoded, bad = part, re.search(_OVERLONG, part) is not None
     while not bad and (once := re.sub(_ESCAPE, _unescaped, decoded)) != decoded:
         decoded = once
@@ -237,7 +235,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _is_git_alike(part: str) -> bool:
-    """Whether a file system that ignores case, edges, streams or zero width sees `.git` here."""
+    """Whether a file system that ignores case, edges, streams or zero width reads `.git`."""
     visible = "".join(c for c in part if not _invisible(c)) if _invisible(part) else part
     name = visible.partition(":")[0].rstrip(" .").lower()
     return name == ".git" or re.fullmatch(_SHORT_GIT, name) is not None
@@ -252,13 +250,13 @@ def _invisible(text: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    """TEXT for a message: escapes for what would not be seen, and no more than a line of it."""
+    """TEXT in quotes for a message: invisible characters escaped, and not longer than a line."""
     longest = 60
     return repr(text if len(text) <= longest else f"{text[:longest]}…")
 
 
 def _collapsed(pattern: str) -> tuple[str, ...]:
-    """The parts of PATTERN without repetitions of `**`, which mean the same and cost more."""
+    """The parts of PATTERN with repeated `**` collapsed: they match the same and cost more."""
     steps = re.sub(r"\*{3,}", "**", pattern).split("/")
     return tuple(
         step
@@ -267,7 +265,7 @@ def _collapsed(pattern: str) -> tuple[str, ...]:
     )
 
 
-# Kept answers bound the work: without them each `**` inside a part would double it.
+# The cache bounds the work: without it each `**` inside a part would double it.
 @lru_cache(maxsize=4096)
 def _fits(steps: tuple[str, ...], parts: tuple[str, ...]) -> bool:
     """Match part by part, so that a hostile pattern cannot backtrack through the whole path."""

@@ -1,8 +1,8 @@
 """Which files of a folder are memory, where the folder also holds other work.
 
-Inside the store every file of a group is memory. A folder elsewhere may be somebody's workspace,
-with sources and dependencies beside the memory: there only what the layout names counts. A folder
-in which nothing can be memory is never entered, so that 50,000 files in it cost nothing.
+Inside the store every file of a group is memory. A folder elsewhere may be a workspace with sources
+and dependencies: there only files that the layout names are memory. A folder that can hold none is
+never entered, so 50,000 files in it cost nothing.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ DEEP = "**"
 
 
 class Scope(NamedTuple):
-    """The patterns by which a path is memory or not."""
+    """The patterns that decide whether a path is memory."""
 
     named: tuple[str, ...] = ()
-    """What the layers and the other keys of the layout name; a `.gitignore` may take from it."""
+    """Paths that the layers and other keys of the layout name; a `.gitignore` may exclude some."""
     included: tuple[str, ...] = ()
-    """What `include` adds, whatever a `.gitignore` says."""
+    """Paths that `include` adds, whatever a `.gitignore` says."""
     ignored: tuple[str, ...] = ()
-    """What `ignore` takes away from both."""
+    """Paths that `ignore` removes from both."""
 
     def holds(self, path: str) -> bool:
         """Whether the file at PATH is memory."""
@@ -43,13 +43,13 @@ class Scope(NamedTuple):
         return _any(self.ignored, path)
 
     def insists(self, path: str, *, folder: bool = False) -> bool:
-        """Whether PATH counts, or may lead to what counts, even where a `.gitignore` names it."""
+        """Whether `include` keeps PATH, or files in that FOLDER, though a `.gitignore` names it."""
         if folder:
             return any(_leads_below(each, path) for each in self.included)
         return path == FILE or _any(self.included, path)
 
     def exclude_lines(self) -> list[str]:
-        """The rules by which git leaves everything else alone, for `info/exclude`.
+        """Return the lines for `info/exclude` that hide everything else from git.
 
         Git re-includes nothing below a folder that is excluded, so each folder on the way to a file
         is re-included and its content excluded again, level by level. Below a `**` in the middle of
@@ -68,12 +68,12 @@ class Scope(NamedTuple):
                 hidden[f"{above}/*"] = None
                 shown[f"!{above}/{part}{'/' * (depth < len(parts) - 1)}"] = None
         if f"!/{DEEP}" in deep:
-            return list(_unwanted(self.ignored))
+            return list(_hidden(self.ignored))
         rows = [line for _, both in sorted(levels.items()) for each in both for line in each]
-        return [*rows, *deep, *_unwanted(self.ignored)]
+        return [*rows, *deep, *_hidden(self.ignored)]
 
     def shown_lines(self, paths: Iterable[str]) -> list[str]:
-        """The rules by which git sees files at PATHS all the same, after `exclude_lines`."""
+        """Return lines that show git the files at PATHS again, to follow `exclude_lines`."""
         rows: dict[str, None] = {}
         folders = {
             folder
@@ -88,19 +88,19 @@ class Scope(NamedTuple):
 
 EVERYTHING = Scope((DEEP,))
 NOTHING = Scope()
-"""Only the layout itself: for a group whose layout cannot be read, beside what it has already."""
+"""The layout alone: for a group whose layout is unreadable."""
 
 
 def scope_of(layout: Layout) -> Scope:
-    """What is memory by LAYOUT; without any layer or `include`, everything."""
+    """Return the scope of LAYOUT; without layers and `include`, every file is memory."""
     if not layout.layers and not layout.include:
         return EVERYTHING._replace(ignored=layout.ignore)
-    named = (each for pattern in _named(layout) for each in (pattern, *_in_small_letters(pattern)))
+    named = (each for pattern in _named(layout) for each in (pattern, *_lower_names(pattern)))
     return Scope(tuple(dict.fromkeys(named)), layout.include, layout.ignore)
 
 
 def union_of(scopes: Iterable[Scope]) -> Scope:
-    """What is memory by at least one of SCOPES, before anybody knows which one counts."""
+    """Return what is memory by at least one of SCOPES, while it is open which of them counts."""
     found = list(scopes)
     return Scope(
         tuple(dict.fromkeys(each for scope in found for each in scope.named)),
@@ -110,21 +110,21 @@ def union_of(scopes: Iterable[Scope]) -> Scope:
 
 
 def shown_paths(lines: Iterable[str]) -> Iterator[str]:
-    """The paths of `Scope.shown_lines`."""
+    """Return the paths in LINES, which `Scope.shown_lines` made."""
     for line in lines:
         if line.startswith("!/") and not line.endswith("/"):
             yield re.sub(r"\\(.)", r"\1", line[2:])
 
 
 def fixed_part(pattern: str) -> str:
-    """The part of PATTERN in front of the first name that may vary; empty where that is first."""
+    """Return the folders of PATTERN before its first variable or glob."""
     parts = pattern.split("/")
     varies = (number for number, part in enumerate(parts) if set(part) & set("*?[{"))
     return "/".join(parts[: next(varies, len(parts))])
 
 
 def _named(layout: Layout) -> Iterator[str]:
-    """Every pattern of LAYOUT by which a file of memory is found, written or retired."""
+    """Every path pattern that LAYOUT names."""
     for layer in layout.layers:
         yield from filter(None, (layer.path, layer.rotated, layer.default))
         yield f"{layer.archive}/{DEEP}"
@@ -136,8 +136,8 @@ def _named(layout: Layout) -> Iterator[str]:
     yield from filter(None, (layout.migrate.into, *layout.allow))
 
 
-def _in_small_letters(path: str) -> Iterator[str]:
-    """The other name of a file that systems spell either way: `memory.md` for `MEMORY.md`."""
+def _lower_names(path: str) -> Iterator[str]:
+    """The lower-case name of a file that systems spell either way: `memory.md` for `MEMORY.md`."""
     folder, slash, name = path.rpartition("/")
     if "*" not in path and "{" not in path and name != name.lower():
         yield f"{folder}{slash}{name.lower()}"
@@ -148,12 +148,12 @@ def _any(patterns: Iterable[str], path: str) -> bool:
 
 
 def _whole(pattern: str) -> bool:
-    """Whether PATTERN means all of a folder."""
+    """Whether PATTERN matches all of a folder."""
     return pattern.endswith(f"/{DEEP}")
 
 
 def _leads_below(pattern: str, folder: str) -> bool:
-    """Whether a path that fits PATTERN can lie below FOLDER."""
+    """Whether a path below FOLDER can match PATTERN."""
     parts, names = pattern.split("/"), folder.split("/")
     for part, name in zip(parts, names, strict=False):
         if DEEP in part:
@@ -170,12 +170,12 @@ def _above(path: str) -> Iterator[str]:
 
 
 def _literal(path: str) -> str:
-    """PATH as a rule of git that means just this path."""
+    """PATH as an ignore rule of git that matches this path alone."""
     line = re.sub(r"([\\*?\[])", r"\\\1", path)
     return line[:-1] + "\\ " if line.endswith(" ") else line
 
 
-def _unwanted(patterns: Iterable[str]) -> Iterator[str]:
+def _hidden(patterns: Iterable[str]) -> Iterator[str]:
     for each in patterns:
         line = re.sub(r"\{\w+\}", "*", each)
         yield f"/{line.removesuffix(DEEP)}" if _whole(each) else f"/{line}"

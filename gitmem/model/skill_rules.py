@@ -1,7 +1,7 @@
-"""What a SKILL.md has to be, by the Agent Skills specification, and what a host adds to it.
+"""Validation of a SKILL.md by the Agent Skills specification, and the keys that a host adds.
 
-Six keys are all that every host takes: one more, and some refuse the whole skill. Keys that one
-host alone knows are therefore kept apart and put into its copy.
+Every host accepts six keys; some refuse a skill that has another one. Keys of one host alone are
+therefore stored apart and added to its copy.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
 MAX_LINES = 500
 MAX_CHARACTERS = 15_000
-"""Fewer than 5,000 tokens: one of plain English has more than three characters."""
+"""Fewer than 5,000 tokens: a token of plain English has more than three characters."""
 
 _NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 
 
 def problems(text: str, folder: str, *, also: Collection[str] = ()) -> tuple[str, ...]:
-    """What keeps TEXT from being the SKILL.md of FOLDER; keys in ALSO are one host's own."""
+    """Return what is wrong with TEXT as the SKILL.md of FOLDER; keys in ALSO are allowed, too."""
     block = frontmatter.split(text)
     if block is None:
-        return ("it does not begin with frontmatter between two `---` lines",)
+        return ("no frontmatter between two `---` lines at the start",)
     try:
         frontmatter.check(text)
     except FrontmatterRefused as error:
@@ -44,7 +44,7 @@ def problems(text: str, folder: str, *, also: Collection[str] = ()) -> tuple[str
 
 
 def with_keys(text: str, keys: Mapping[str, str | Sequence[str]]) -> str:
-    """TEXT with KEYS of a host set in its frontmatter, every other byte as it was."""
+    """Return TEXT with KEYS set in its frontmatter, every other byte unchanged."""
     for key, value in keys.items():
         text = frontmatter.set_field(text, key, value)
     return text
@@ -64,9 +64,9 @@ def _wrong_texts(fields: Mapping[str, object]) -> Iterator[str]:
     if not isinstance(description, str) or not 1 <= len(description.strip()) <= MAX_DESCRIPTION:
         yield f"its description must have 1 to {MAX_DESCRIPTION} characters"
     elif "<" in description or ">" in description:
-        yield "its description has an angle bracket, which those who take uploads refuse"
+        yield "its description has an angle bracket, which upload forms refuse"
     if not isinstance(fields.get("license", ""), str):
-        yield "its license is no text"
+        yield "its license must be a text"
     compatibility = fields.get("compatibility", "any")
     if not isinstance(compatibility, str) or not 1 <= len(compatibility) <= MAX_COMPATIBILITY:
         yield f"its compatibility must have 1 to {MAX_COMPATIBILITY} characters"
@@ -74,7 +74,7 @@ def _wrong_texts(fields: Mapping[str, object]) -> Iterator[str]:
 
 def _wrong_metadata(metadata: object) -> Iterator[str]:
     if not isinstance(metadata, dict):
-        yield "its metadata is no mapping"
+        yield "its metadata must be a mapping"
         return
     for key, value in metadata.items():
         if not isinstance(key, str) or not isinstance(value, str):
@@ -89,8 +89,8 @@ def _wrong_tools(tools: object) -> Iterator[str]:
 
 def _wrong_body(body: str) -> Iterator[str]:
     if not body.strip():
-        yield "it says nothing below its frontmatter"
+        yield "no text below its frontmatter"
     if body.count("\n") >= MAX_LINES:
-        yield f"it has {body.count(chr(10))} lines, and should have less than {MAX_LINES}"
+        yield f"it has {body.count(chr(10))} lines; fewer than {MAX_LINES} are allowed"
     if len(body) > MAX_CHARACTERS:
         yield f"it has {len(body)} characters; {MAX_CHARACTERS} are about 5,000 tokens"

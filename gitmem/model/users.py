@@ -1,8 +1,8 @@
-"""How the id of a user becomes the name of a file, and back.
+"""File names for user ids: encoded, decoded, and found among existing files.
 
-An id comes from a chat service and may hold anything. Letters, digits and a few marks stand for
-themselves; all else is percent-encoded. `/` and `\\` become `%-` and `%_`: their usual codes look
-like an attempt to leave the folder, and the path grammar refuses those.
+An id comes from a chat service and may contain anything. Letters, digits and a few marks stand for
+themselves; everything else is percent-encoded. `/` and `\\` become `%-` and `%_`, because the path
+grammar refuses their usual codes as an attempt to leave the folder.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import re
 from collections.abc import Callable, Collection, Iterable
 
 from gitmem.errors import BadInput, PathRefused
+from gitmem.model.hints import Hint, Option
 from gitmem.model.paths import MAX_PART_BYTES, check_path, find_twin, fold, is_path
 
 _PLAIN = "-_.@+=,~"
 _PATTERNS = frozenset("/*?[]{}")
-"""Signs that part a path, or stand for other names in a pattern."""
+"""Characters with a meaning in a path or in a glob."""
 _SHORT = {"/": "%-", "\\": "%_"}
 _LONG = {code: char for char, code in _SHORT.items()}
 
 
 def encode_user(user: str, *, spelled: bool = False) -> str:
-    """USER as one part of a path; SPELLED, every character of it is encoded."""
+    """Return USER as one part of a path; SPELLED encodes every character. Raises BadInput."""
     _check_given(user)
     name = "".join(_encoded(char, spelled) for char in user)
     if name[0] == ".":
@@ -30,21 +31,21 @@ def encode_user(user: str, *, spelled: bool = False) -> str:
         name = f"{name[:-1]}%2E"
     if len(name.encode()) > MAX_PART_BYTES:
         raise BadInput(
-            f"the user's id is too long for a file name: {len(name.encode())} bytes, and "
-            f"{MAX_PART_BYTES} is the most",
+            f"user id too long for a file name: {len(name.encode())} bytes, at most "
+            f"{MAX_PART_BYTES} are allowed",
             hint="use a shorter id, for example the number alone",
         )
     try:
         return check_path(name)
     except PathRefused as error:
         raise BadInput(
-            f"{user!r} cannot be the id of a user: as a file name it would lead elsewhere",
+            f"invalid user id {user!r}: as a file name it would lead out of the folder",
             hint="use another id for this person",
         ) from error
 
 
 def decode_user(name: str) -> str:
-    """The id that NAME stands for; a name that was never encoded stands for itself."""
+    """Return the id that the file NAME stands for; a name without codes is the id itself."""
 
     def decoded(run: re.Match[str]) -> str:
         if run[0] in _LONG:
@@ -64,11 +65,11 @@ def name_of_user(
     *,
     literal: bool = False,
 ) -> str:
-    """The name that USER has among NAMES, or shall have; never one that IS_TAKEN.
+    """Return the file name that USER has among NAMES, or a new one; never one that IS_TAKEN.
 
-    Every name it may have stands for USER and for nobody else, so no two users share a file,
-    whatever there is. The literal name comes first, if there is one; then one that people can read.
-    LITERAL: a new name is the id itself, where that can be the name of a file.
+    Every name returned decodes to USER alone, so no two users share a file. An existing literal
+    name comes first, then the readable encoding. LITERAL uses the id itself for a new name, where
+    it is a valid file name.
     """
     _check_given(user)
     if user in names and decode_user(user) == user and not is_taken(user):
@@ -94,9 +95,9 @@ def user_path(
     default: str = "",
     literal: bool = False,
 ) -> str:
-    """The path of USER's file by PATTERN, where {user} stands; NAMES_IN lists a folder.
+    """Return the path of USER's file by PATTERN, which has {user} in it; NAMES_IN lists a folder.
 
-    The file DEFAULT, from which new ones start, is nobody's. LITERAL as in `name_of_user`.
+    The template file DEFAULT belongs to no user. LITERAL as in `name_of_user`.
     """
     before, _, after = pattern.partition("{user}")
     folder, _, start = before.rpartition("/")
@@ -107,31 +108,33 @@ def user_path(
         if each.startswith(start) and each.endswith(end) and len(each) > len(start + end)
     }
 
-    def place(name: str) -> str:
+    def path_for(name: str) -> str:
         return before + name + after.replace("{user}", name)
 
     template = fold(default)
 
     def is_taken(name: str) -> bool:
-        return fold(place(name)) == template
+        return fold(path_for(name)) == template
 
-    return check_path(place(name_of_user(user, names, is_taken, literal=literal)))
+    return check_path(path_for(name_of_user(user, names, is_taken, literal=literal)))
 
 
 def _check_given(user: str) -> None:
     if not user.strip():
-        raise BadInput("a user's id cannot be empty", hint="for example --user telegram:123456")
+        raise BadInput(
+            "empty user id", hint=Hint("for example ", Option("user", "telegram:123456"))
+        )
 
 
 def _can_be_name(user: str) -> bool:
-    """Whether USER can be a name as it is: one part of a path, and no encoding of another id."""
+    """Whether USER is a file name as it is, and decodes to no other id."""
     if _PATTERNS & set(user) or decode_user(user) != user or not is_path(user):
         return False
     return all(char.isascii() or _is_stable(char) for char in user)
 
 
 def _spelled_among(user: str, names: Collection[str]) -> bool:
-    """Whether USER has a file already under the name that is encoded throughout."""
+    """Whether USER has a file under the fully encoded name."""
     return "".join(_encoded(char, True) for char in user) in names
 
 
@@ -143,7 +146,7 @@ def _encoded(char: str, spelled: bool) -> str:
     try:
         return "".join(f"%{byte:02X}" for byte in char.encode())
     except UnicodeEncodeError as error:
-        raise BadInput("the user's id is not valid Unicode") from error
+        raise BadInput("the user id is not valid Unicode") from error
 
 
 def _is_plain(char: str) -> bool:
@@ -151,7 +154,7 @@ def _is_plain(char: str) -> bool:
 
 
 def _is_stable(char: str) -> bool:
-    """Whether every file system keeps the letter as it is."""
+    """Whether every file system stores CHAR unchanged."""
     from unicodedata import normalize
 
     return all(normalize(form, char) == char for form in ("NFC", "NFD", "NFKC", "NFKD"))

@@ -151,7 +151,7 @@ def test_lint_exits_with_6_while_there_is_something_to_say(memory: Run) -> None:
     said = memory("lint")
 
     assert said.code == 6
-    assert "reference/ideas.md#try-gleam no-importance: there is no importance" in said.out
+    assert "reference/ideas.md#try-gleam no-importance: no importance" in said.out
     assert "--set Importance=3" in said.out
     assert said.out.endswith("1 finding: 2 files checked\n")
     assert memory("lint", "-q").out == said.out

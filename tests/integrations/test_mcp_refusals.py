@@ -358,7 +358,7 @@ class TestGuards:
 
     def test_what_is_too_big_is_refused(self, other: Server) -> None:
         assert other.refused("memory_write", path="big.md", text="x" * (1 << 20) + "y").startswith(
-            "too-big: big.md would be 1,048,578 bytes"
+            "too-big: big.md would have 1,048,578 bytes"
         )
 
 
@@ -412,8 +412,8 @@ class TestMistakes:
             ("memory_get", {"path": "state.md", "offset": "--5"}, "has to be a whole number"),
             ("memory_get", {"path": "state.md", "offset": "9" * 5000}, "has to be a whole number"),
             ("memory_write", {"path": "a.md", "text": "", "fields": "[" * 9999}, "an object of"),
-            ("memory_status", {"group": "main\0"}, "holds a control character"),
-            ("memory_status", {"group": "x/../main"}, "holds a slash"),
+            ("memory_status", {"group": "main\0"}, "contains a control character"),
+            ("memory_status", {"group": "x/../main"}, "contains a slash"),
             ("memory_restore", {"path": "."}, "a file or an entry has to be named"),
             (
                 "memory_restore",

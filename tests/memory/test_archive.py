@@ -114,7 +114,7 @@ def test_one_that_cannot_go_keeps_all(memory: Group) -> None:
 @pytest.mark.parametrize(
     ("thing", "error", "words"),
     [
-        ("decisions#old-plam", NotFound, "there is no entry"),
+        ("decisions#old-plam", NotFound, "no entry"),
         ("never.md#x", PathNotFound, "there is no never.md"),
         ("never.md", PathNotFound, "there is no never.md"),
         ("", BadInput, "as a whole"),

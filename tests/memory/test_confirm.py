@@ -133,7 +133,7 @@ def test_the_day_is_that_of_the_group(memory: Group, clock: Clock) -> None:
         (f"{SHELF}#old-plan", DoesNotAge, "in the archive"),
         (HOME, BadInput, "file of entries"),
         ("facts/tea.md#x", BadInput, "one note"),
-        ("decisions#keep-te", NotFound, "there is no entry"),
+        ("decisions#keep-te", NotFound, "no entry"),
         ("facts/coffee.md", PathNotFound, "there is no facts/coffee.md"),
         ("decisions", PathNotFound, "there is no decisions"),
         ("facts", PathNotFound, "folder"),

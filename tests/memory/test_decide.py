@@ -529,7 +529,7 @@ def test_every_plan_leaves_a_trace_also_one_that_is_refused(group: Group) -> Non
         decided(group, {"action": "archive", "address": "decisions#none"})
     (trace,) = last_jobs(group)
     assert (trace.job, trace.outcome) == ("consolidate", "nothing")
-    assert "line 1: there is no entry" in trace.detail
+    assert "line 1: no entry" in trace.detail
 
     with pytest.raises(BadInput):
         decide(group, b"{no json\n")

@@ -110,9 +110,9 @@ def test_what_a_layer_does_not_know_or_misses_is_a_warning(memory: Group) -> Non
     assert odd.importance is None
     assert odd.date is None
     said = " / ".join(odd.warnings)
-    assert "'maybe' is none of active, superseded, on hold" in said
-    assert "'onboarding' is none of strategic, procedural" in said
-    assert "'9' is no number from 1" in said
+    assert "'maybe': use one of active, superseded, on hold" in said
+    assert "'onboarding': use one of strategic, procedural" in said
+    assert "invalid importance '9'" in said
     assert "no date: add **Date:**" in said
     assert "no importance" not in said
 
@@ -153,7 +153,7 @@ def test_a_file_outside_any_layer_is_judged_by_what_holds_for_all(memory: Group)
     (found,) = entries(memory, "loose.md").entries
 
     assert (found.layer, found.retired) == ("", False)
-    assert found.warnings == ("there is no date: add **Date:** YYYY-MM-DD",)
+    assert found.warnings == ("no date: add **Date:** YYYY-MM-DD",)
 
 
 def test_entries_can_be_chosen_by_status(memory: Group) -> None:

@@ -138,7 +138,7 @@ def test_without_fields_to_set_every_line_is_conserved(memory: Group) -> None:
 def test_a_status_that_the_target_does_not_know_is_a_warning(memory: Group) -> None:
     moved = move_entry(memory, "ideas#try-gleam", "decisions")
 
-    assert any("'raw' is none of active, superseded" in each for each in moved.warnings)
+    assert any("unknown status 'raw'" in each for each in moved.warnings)
     assert any("no importance" in each for each in moved.warnings)
 
 
@@ -147,7 +147,7 @@ def test_a_strict_target_refuses_such_a_status(memory: Group) -> None:
     put(memory, "gitmem.yaml", strict)
     before = memory.repository.tip()
 
-    with pytest.raises(EntryRefused, match="'raw' is none of"):
+    with pytest.raises(EntryRefused, match="'raw'"):
         move_entry(memory, "ideas#try-gleam", "decisions")
 
     assert memory.repository.tip() == before

@@ -65,7 +65,7 @@ def test_the_diary_of_today_gets_a_summary_and_grows(of: Open) -> None:
     assert text_of(group, "diary/2026-02-08.md") == (
         "---\nsummary: a day's work\n---\nBegan.\n\nWent on.\n"
     ).replace("a day's work", '"a day\'s work"')
-    assert all("until now" in each for each in written.warnings)
+    assert all("replaced" in each for each in written.warnings)
 
 
 def test_a_day_without_a_summary_is_remarked(of: Open) -> None:
@@ -237,7 +237,7 @@ def test_the_log_of_the_session_begins_with_its_day_and_is_added_to(of: Open) ->
     )
     with pytest.raises(PolicyRefused, match="append-only") as caught:
         put(group, Edit("sessions/current.md", "# Session Log: 2026-02-08\n\n- nothing happened\n"))
-    assert "--append" in caught.value.hint
+    assert "append=" in caught.value.hint
 
 
 def test_a_log_of_another_day_is_remarked(of: Open, clock: Clock) -> None:
@@ -247,7 +247,7 @@ def test_a_log_of_another_day_is_remarked(of: Open, clock: Clock) -> None:
 
     (remark,) = put(group, Edit("sessions", "- two")).warnings
 
-    assert "log of 2026-02-08; `gitmem rotate`" in remark
+    assert "log of 2026-02-08; `memory.rotate()`" in remark
 
 
 def test_a_path_of_the_log_is_the_log(of: Open) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.errors import Conflict
+from gitmem.model.hints import call
 from gitmem.model.layout.archives import (
     MOST_LOGS,
     header_day,
@@ -82,7 +83,7 @@ def test_a_name_that_is_taken_gets_a_number_up_to_a_hundred() -> None:
     with pytest.raises(Conflict, match="too many logs for 2026-02-07") as caught:
         rotated_path(LAYER, DAY, lambda _: True)
     assert caught.value.facts == {"path": names[0], "date": "2026-02-07"}
-    assert "gitmem rm sessions/2026-02-07-1.md" in caught.value.hint
+    assert call("rm", "sessions/2026-02-07-1.md") in caught.value.hint.parts
 
 
 @pytest.mark.parametrize(

@@ -46,11 +46,11 @@ def test_what_a_layer_does_not_know_is_judged_and_what_is_missing_is_lacking() -
     odd = entry("Status:** maybe", "Type:** odd\n  and long", "Importance:** none")
 
     assert invalid_values(odd, LAYER) == (
-        "the status 'maybe' is none of active, ready-to-commit, ready",
-        "the type 'odd...' is none of strategic",
-        "the importance 'none' is no number from 1 (critical) to 5 (minor)",
+        "unknown status 'maybe': use one of active, ready-to-commit, ready",
+        "unknown type 'odd...': use one of strategic",
+        "invalid importance 'none': use 1 (critical) to 5 (minor)",
     )
-    assert missing_values(odd, LAYER) == ("there is no date: add **Date:** YYYY-MM-DD",)
+    assert missing_values(odd, LAYER) == ("no date: add **Date:** YYYY-MM-DD",)
 
 
 def test_an_entry_without_status_and_type_is_fine() -> None:
@@ -63,7 +63,7 @@ def test_a_layer_is_asked_only_for_fields_it_has() -> None:
     bare = entry()
 
     assert missing_values(bare, LAYER._replace(fields=("Date observed",))) == (
-        "there is no date: add **Date observed:** YYYY-MM-DD",
+        "no date: add **Date observed:** YYYY-MM-DD",
     )
     assert missing_values(bare, LAYER._replace(fields=("Mood",))) == ()
     assert len(missing_values(bare, LAYER._replace(fields=()))) == 2

@@ -578,7 +578,7 @@ def test_whatever_a_key_is_given_the_answer_names_the_key(key: str, value: objec
     answer = answered(text)
 
     if isinstance(answer, LayoutRefused) and not any(
-        each in answer.message for each in ("YAML", "twice", "cannot be read")
+        each in answer.message for each in ("YAML", "duplicate key", "unreadable value")
     ):
         # What kind and path must have of each other is told of the one or of the other.
         near = f"layers.one.{key}" if key != "kind" else "layers.one"

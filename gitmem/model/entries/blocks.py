@@ -1,4 +1,4 @@
-"""The entries of a file, read and addressed; `edit` changes them."""
+"""Entries of a file: parsed, and found by address, slug or title."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from gitmem.model.paths import fold as path_fold
 from gitmem.model.text.plain_frontmatter import read_fields
 
 DATES = ("Updated", "Confirmed", "Date", "Date observed", "Started")
-"""The fields that say when an entry was last true."""
+"""The fields with a date on which an entry was true."""
 
 _KNOWN = frozenset(fold(each) for each in KNOWN)
 _LINK = r"\[[^\[\]\n]{0,200}\]\(<?([^()<>\s]{1,200})>?\)"
 _IMPORTANCE = r"[\s*_`\"'(\[#]*([1-5])(?:\s*/\s*5\b)?(?!\w|\.\d|\s*[-\u2013\u2014|,/]\s*\d)"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
-# A status is often followed by more: superseded by what, completed when.
+# A status is often followed by a remark: superseded by ..., completed on ...
 _STATUS_END = (
     r"[.,;:!(\[\u2013\u2014\u2192\n]|\s-|\s(?=\d)"
     r"|\s(?:by|since|until|because|as of|in favou?r|on(?=\s\d))\b"
@@ -44,17 +44,17 @@ class Entry(NamedTuple):
 
     title: str
     slug: str
-    """The part of its address behind the `#`; no other entry of the file has it."""
+    """The part of its address after `#`, unique in the file."""
     start: int
     end: int
-    """Its lines are those from START up to END, counted from 0."""
+    """Its lines are START up to END, counted from 0."""
     fields: tuple[tuple[str, str], ...]
     block: str
-    """All of it, as it stands in the file."""
+    """Its whole text, as in the file."""
     prose: str
     """The text that is neither title nor field."""
     section: str = ""
-    """The `## ` heading it stands under."""
+    """The `## ` heading above it."""
 
     @property
     def line(self) -> int:
@@ -62,55 +62,55 @@ class Entry(NamedTuple):
         return self.start + 1
 
     def field(self, name: str) -> str:
-        """The value of the first field NAME, in any case; nothing when there is none."""
-        wanted = fold(name)
-        return next((value for key, value in self.fields if fold(key) == wanted), "")
+        """Return the value of the first field NAME, in any case; empty if missing."""
+        folded = fold(name)
+        return next((value for key, value in self.fields if fold(key) == folded), "")
 
     @property
     def importance(self) -> int | None:
-        """1 (critical) to 5 (minor), where it says so: also `2/5` and `2 (high)`."""
+        """1 (critical) to 5 (minor), also from `2/5` and `2 (high)`; None if missing."""
         found = re.match(_IMPORTANCE, self.field("Importance"))
         return int(found[1]) if found else None
 
     @property
     def status(self) -> str:
-        """The status in small letters, without remarks: `Active. (Since May)` is `active`."""
+        """The status in lower case, without remarks: `Active. (Since May)` is `active`."""
         return _word(self.field("Status"))
 
     @property
     def type(self) -> str:
-        """The type in small letters, without remarks."""
+        """The type in lower case, without remarks."""
         return _word(self.field("Type"))
 
     @property
     def related(self) -> tuple[str, ...]:
-        """What the field `Related` names, parted by commas; of a link its target."""
+        """The comma-separated values of `Related`; of a link its target."""
         parts = re.split("[,;]", re.sub(_LINK, r"\1", self.field("Related")))
         return tuple(filter(None, (each.strip() for each in parts)))
 
     @property
     def date(self) -> dt.date | None:
-        """The newest day that one of its dates names."""
+        """The newest day in its date fields."""
         days = (_day(self.field(name)) for name in DATES)
         return max(filter(None, days), default=None)
 
     @property
     def confirmed(self) -> dt.date | None:
-        """The day on which somebody last said that it is still true."""
+        """The day on which it was last confirmed."""
         return _day(self.field("Confirmed"))
 
 
 def parse(text: str, known: Iterable[str] = ()) -> tuple[Entry, ...]:
-    """The entries of TEXT in order; KNOWN are more names of fields that may stand without marks.
+    """Return the entries of TEXT in order. Any text can be parsed.
 
-    Any text can be parsed: what is no entry is left out.
+    KNOWN adds names of fields that count without bold marks. The last few texts are remembered, so
+    parsing the same text again is free.
     """
     return _parsed(text, tuple(known))
 
 
 @lru_cache(maxsize=8)
 def _parsed(text: str, known: tuple[str, ...]) -> tuple[Entry, ...]:
-    """Who changes many entries of a file asks for the same text again and again."""
     found = scan(text)
     names = names_known(known)
     entries = [_entry(found, heading, end, names) for heading, end in _spans(found)]
@@ -123,12 +123,12 @@ def _parsed(text: str, known: tuple[str, ...]) -> tuple[Entry, ...]:
 
 
 def names_known(known: Iterable[str] = ()) -> Collection[str]:
-    """The names of fields that count wherever they stand, folded."""
+    """Return the folded names of fields that count without bold marks."""
     return _KNOWN.union(map(fold, known)) if known else _KNOWN
 
 
 def slug_of(title: str) -> str:
-    """TITLE as a part of an address: small letters and digits of any script, joined by dashes."""
+    """Return TITLE as a slug: lower-case letters and digits of any script, joined by dashes."""
     text = title.lower()
     if not text.isascii():
         import unicodedata  # a megabyte that plain titles never need
@@ -140,13 +140,13 @@ def slug_of(title: str) -> str:
         slug = "-".join(re.findall(r"[a-z0-9]+", text))
     if any(map(str.isalnum, slug)):
         return slug
-    from zlib import crc32  # a title of signs alone still has the same address tomorrow
+    from zlib import crc32  # a title without letters gets a stable address, too
 
     return f"entry-{crc32(title.encode('utf-8', 'surrogatepass')):08x}" if title else "entry"
 
 
 def split_address(address: str) -> tuple[str, str]:
-    """The path and the entry's name that ADDRESS is made of; no name when it is only a path."""
+    """Split ADDRESS into the path and the name of the entry, which is empty for a plain path."""
     path, mark, name = address.partition(".md#")
     if mark:
         return f"{path}.md", name
@@ -155,24 +155,24 @@ def split_address(address: str) -> tuple[str, str]:
 
 
 def same_title(one: str, other: str) -> bool:
-    """Whether two titles are one to a reader: case, Unicode form and blanks do not matter."""
+    """Whether two titles are equal but for case, Unicode form and blanks."""
     return path_fold(one).split() == path_fold(other).split()
 
 
 def wording(block: str) -> str:
-    """What a block says, word for word: line endings and empty lines behind it do not matter."""
+    """Return BLOCK for comparison, without line endings and trailing blank lines."""
     return block.replace("\r\n", "\n").removeprefix(BOM).rstrip()
 
 
 def matching(entries: Sequence[Entry], title: str) -> Entry | None:
-    """The entry that who says TITLE means: by title, exactly or nearly, then by slug."""
+    """Return the entry with TITLE: exact, then but for case and blanks, then by slug; else None."""
     exact = next((each for each in entries if each.title == title), None)
     near = exact or next((each for each in entries if same_title(each.title, title)), None)
     return near or next((each for each in entries if each.slug == title), None)
 
 
 def find(entries: Sequence[Entry], name: str) -> Entry:
-    """The entry at an address, or of a slug or title; NotFound tells of similar ones."""
+    """Return the entry with the address, slug or title NAME; NotFound lists similar ones."""
     found = named(entries, name)
     if found is None:
         raise _unknown(entries, name)
@@ -180,10 +180,10 @@ def find(entries: Sequence[Entry], name: str) -> Entry:
 
 
 def named(entries: Sequence[Entry], name: str) -> Entry | None:
-    """The entry at an address, or of a slug or title, where there is one."""
-    for wanted in dict.fromkeys((name, split_address(name)[1])):
-        by_slug = next((each for each in entries if wanted and each.slug == wanted), None)
-        found = by_slug or (matching(entries, wanted) if wanted else None)
+    """Return the entry with the address, slug or title NAME; else None."""
+    for part in filter(None, dict.fromkeys((name, split_address(name)[1]))):
+        by_slug = next((each for each in entries if each.slug == part), None)
+        found = by_slug or matching(entries, part)
         if found:
             return found
     return None
@@ -192,12 +192,12 @@ def named(entries: Sequence[Entry], name: str) -> Entry | None:
 def _unknown(entries: Sequence[Entry], name: str) -> NotFound:
     from difflib import get_close_matches  # only for an error
 
-    wanted = slug_of(split_address(name)[1] or name)
+    slug = slug_of(split_address(name)[1] or name)
     slugs = [each.slug for each in entries]
-    near = get_close_matches(wanted, slugs, 3, 0.5) or slugs[:3]
+    near = get_close_matches(slug, slugs, 3, 0.5) or slugs[:3]
     titles = ", ".join(f"{each.title} (#{each.slug})" for each in entries if each.slug in near)
-    hint = f"did you mean {titles}?" if near else "there is no entry at all yet"
-    return NotFound(f"there is no entry {name!r}", hint=hint, entry=name, near=near)
+    hint = f"did you mean {titles}?" if near else "the file has no entries"
+    return NotFound(f"no entry {name!r}", hint=hint, entry=name, near=near)
 
 
 def _spans(found: ScannedLines) -> list[tuple[Heading, int]]:
@@ -227,7 +227,7 @@ def _entry(found: ScannedLines, heading: Heading, end: int, known: Collection[st
 
 
 def _unique(slugs: Sequence[str]) -> list[str]:
-    """SLUGS with numbers where they repeat; the first of a kind always has its own."""
+    """SLUGS with a number where they repeat; the first one stays as it is."""
     taken, numbers, found = set(slugs), dict.fromkeys(slugs, 0), []
     for slug in slugs:
         numbers[slug] += 1
@@ -240,8 +240,8 @@ def _unique(slugs: Sequence[str]) -> list[str]:
 
 
 def _word(value: str) -> str:
-    said = re.split(_STATUS_END, value.strip("*_`\"' \t"), maxsplit=1)[0]
-    return " ".join(said.strip("*_`\"' \t").casefold().split())
+    word = re.split(_STATUS_END, value.strip("*_`\"' \t"), maxsplit=1)[0]
+    return " ".join(word.strip("*_`\"' \t").casefold().split())
 
 
 def _day(value: str) -> dt.date | None:
@@ -253,15 +253,15 @@ def _day(value: str) -> dt.date | None:
 
 
 OWN_DATES = ("updated", "confirmed", "date", "verified_at")
-"""The fields that say when a file was last true."""
+"""The frontmatter fields with a date on which a file was true."""
 FIELDS = ("title", "status", "importance", "confirmed", "updated", "date", "type")
 
 
 def file_entry(path: str, text: str) -> Entry:
-    """The file at PATH as an entry; it has no slug, since its path is its address."""
+    """Return the file at PATH as an entry, without a slug: its path is its address."""
     fields = read_fields(text) if text.removeprefix("\ufeff").startswith("---") else {}
-    said = tuple((name, f"{fields[name]}") for name in FIELDS if fields.get(name) is not None)
-    return Entry(_title(path, text, dict(said)), "", 0, text.count("\n"), said, text, text)
+    pairs = tuple((name, f"{fields[name]}") for name in FIELDS if fields.get(name) is not None)
+    return Entry(_title(path, text, dict(pairs)), "", 0, text.count("\n"), pairs, text, text)
 
 
 def _title(path: str, text: str, fields: dict[str, str]) -> str:
@@ -272,7 +272,7 @@ def _title(path: str, text: str, fields: dict[str, str]) -> str:
 
 
 def own_day(data: bytes) -> date | None:
-    """The newest day on which a file says that it was true."""
+    """Return the newest day in the date fields of a file."""
     if not data.lstrip(b"\xef\xbb\xbf").startswith(b"---"):
         return None
     fields = read_fields(data.decode("utf-8", "replace"))

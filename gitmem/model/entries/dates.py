@@ -1,9 +1,8 @@
-"""What is known about dates at one commit: of every line, and of every entry in its file.
+"""Dates of lines and entries at one commit.
 
-Each path has its own provenance: a text that stands in two files has two dates.
-
-It is carried forward commit by commit by `store/history/dating`, and kept between two calls by
-`cache/dates`. All of it follows from the history, so it can be lost at any time.
+`store/history/dating` updates them commit by commit, `cache/dates` stores them between calls. They
+are derived from the history, so they may be lost at any time. Each path has its own: a text in two
+files has two dates.
 """
 
 from __future__ import annotations
@@ -16,41 +15,41 @@ from zlib import crc32
 from gitmem.model.entries.freshness import KEY
 
 MARK = array("I").itemsize
-"""The bytes that tell the commit of a line: its number among the rows."""
+"""The size of the mark of a line: the number of its commit among `KnownDates.rows`."""
 OID = 20
 PATH_KEY = 4
 PAST = KEY + PATH_KEY + OID + 4
-"""A text, where it stood, the commit that changed it last, and the day that it names itself."""
+"""The size of a record: key, path key, commit that last changed it, own day."""
 ROOM = 1024
-"""So many commits may be kept for nothing."""
+"""Unused commits that may be kept."""
 REMEMBERED = 1 << 17
-"""How many texts are remembered that have left their places."""
+"""How many removed texts are remembered."""
 FEW = 32
-"""So often it is cheaper to look through what is remembered than to make a table of it."""
+"""Searches that are cheaper than building a table."""
 
 LastChange = tuple[int, int]
-"""The row of the commit that last changed a text, and the day that an adopted entry names itself,
-as an ordinal; 0 for the commit's own time. A plain tuple: a cache is loaded as it was saved."""
+"""The row of the commit that last changed a text, and the own day of an adopted entry (an ordinal;
+0 is the commit's time). A plain tuple, so that `marshal` loads the cache as it was saved."""
 LastChanges = tuple[LastChange, ...]
-"""One for each time that a text stands in a file, in the order in which they came."""
+"""One for each copy of a text in a file, in the order in which they were added."""
 
 
 Moved = dict[bytes, tuple[str, int, str]]
-"""Texts that may be on their way from one file to another: where, since when, by which captures."""
+"""Texts that may be moving between files: path, time and run of the capture."""
 
 
 def mark_of(number: int) -> bytes:
-    """How a line says which row is its commit."""
+    """Return the mark of a line whose commit is row NUMBER."""
     return array("I", [number]).tobytes()
 
 
 def path_key(path: str) -> bytes:
-    """What a file is known by where a text is remembered. Few texts stood in several files."""
+    """Return the key of PATH in a record, a checksum: few texts were in several files."""
     return crc32(path.encode("utf-8", "surrogateescape")).to_bytes(PATH_KEY, "little")
 
 
 class DatedCommit(NamedTuple):
-    """A commit as far as dates need it."""
+    """The part of a commit that dates need."""
 
     oid: str
     seconds: int
@@ -58,25 +57,24 @@ class DatedCommit(NamedTuple):
 
 
 class FileDates(NamedTuple):
-    """What is known about one file."""
+    """The dates of one file."""
 
     blob: str
     lines: bytes
     """For each line the mark of its commit."""
     texts: Mapping[bytes, LastChanges]
-    """The entries in it, by what they are known by; never changed, but replaced."""
+    """Its entries by key; replaced, never changed."""
 
 
 class Forgotten(Exception):
-    """What was to be remembered is no longer where it was kept."""
+    """The stored records are gone."""
 
 
 class RecordLog:
-    """Records of one size, in the order in which they came; the newest are remembered.
+    """Records of one size in order; the newest are remembered.
 
-    Most of them are never asked for, so those of earlier are fetched when they are needed.
-    A history has branches, and one does not know what happened on the other: a record belongs to a
-    run of commits, and who asks says which runs came before.
+    Old records are fetched when they are first needed, which is rare. A record belongs to a run of
+    commits, and a search names the runs before it: branches do not see each other's records.
     """
 
     def __init__(self, size: int, fetch: Callable[[], bytes] = bytes) -> None:
@@ -87,18 +85,18 @@ class RecordLog:
         """The run of each new record."""
         self._run = self._floor = self._dropped = self._searches = 0
         self._table: dict[bytes, int] | None = None
-        """The number of the newest record that begins with a text, or with a text and its place."""
+        """The number of the newest record by its key, and by its key and path key."""
         self._before: dict[int, array[int]] = {}
-        """For each length of such a beginning, the number of the next older record with it."""
+        """For each length of such a key, the number of the next older record with it."""
 
     def new_run(self, *, joins_all: bool = False) -> int:
-        """The number of a run that begins; if it JOINS_ALL, all that came so far came before it."""
+        """Start a run and return its number; JOINS_ALL makes all records so far precede it."""
         self._run += 1
         self._floor = self._run if joins_all else self._floor
         return self._run
 
     def add(self, record: bytes, run: int = 0) -> None:
-        """Remember one more."""
+        """Add a record."""
         self._new += record
         self._runs.append(run)
         if self._table is not None:
@@ -108,13 +106,13 @@ class RecordLog:
             del self._new[: -REMEMBERED * self._size], self._runs[:-REMEMBERED]
 
     def all(self) -> bytes:
-        """Everything that is remembered; raises Forgotten."""
+        """Return all remembered records; raises Forgotten."""
         return (self._fetched() + self._new)[-REMEMBERED * self._size :]
 
     def last(self, key: bytes, runs: Container[int] = (0,)) -> bytes | None:
-        """The newest record that begins with KEY, of these RUNS; raises Forgotten.
+        """Return the newest record of RUNS that begins with KEY; raises Forgotten.
 
-        A commit of 80,000 entries asks as often, and took minutes to look through all each time.
+        After a few searches a table is built: a commit of 80,000 entries took minutes without.
         """
         self._searches += 1
         if self._searches > FEW:
@@ -158,7 +156,7 @@ class RecordLog:
         first = max(0, first)
         at = data.rfind(key, first)
         while at >= 0 and (
-            at % self._size  # across a border: it only looks like it
+            at % self._size  # a match across two records
             or (runs is not None and not self._came_before(self._runs[at // self._size], runs))
         ):
             at = data.rfind(key, first, at + len(key) - 1)
@@ -169,64 +167,64 @@ class RecordLog:
 
 
 class DateState:
-    """Files and texts at one commit of a history that may have branches."""
+    """The dates of all files at one commit of a history with branches."""
 
     def __init__(self) -> None:
         self.files: dict[str, FileDates] = {}
         self.run = 0
-        """The run of commits that goes on here, ..."""
+        """The current run of commits ..."""
         self.runs: frozenset[int] = frozenset((0,))
-        """... and those that came before, with it."""
+        """... and, with it, those before."""
         self.cut: Moved = {}
-        """Texts that captures took out of a file a short while ago, and put nowhere, ..."""
+        """Texts that recent captures removed and did not add elsewhere ..."""
         self.pasted: Moved = {}
-        """... and those that they put into one, and took from nowhere; the newest last."""
+        """... and those that they added and did not remove elsewhere; the newest last."""
 
     def copy(self) -> DateState:
-        """The same, to go another way from here."""
+        """Return a copy for another branch."""
         other = DateState()
         other.files, other.run, other.runs = self.files.copy(), self.run, self.runs
         other.cut, other.pasted = self.cut.copy(), self.pasted.copy()
         return other
 
     def last_changes(self, path: str, key: bytes) -> LastChanges:
-        """The dates of a text in one file."""
+        """Return the last changes of the text KEY in the file at PATH."""
         found = self.files.get(path)
         return found.texts.get(key, ()) if found else ()
 
     def has(self, key: bytes) -> bool:
-        """Whether a text stands anywhere."""
+        """Whether any file has the text KEY."""
         return any(key in each.texts for each in self.files.values())
 
 
 class KnownDates:
-    """Where a walk through the history has come to."""
+    """The dates at one commit, and the texts that were removed before it."""
 
     def __init__(self) -> None:
         self.commit = ""
         self.state = DateState()
         self.rows: list[DatedCommit] = []
         self.live = 0
-        """How many of the rows were in use when they were last counted."""
+        """How many rows were in use at the last count."""
         self.past = RecordLog(PAST)
-        """Which texts left which places, and the dates they had there, in order."""
+        """The removed texts with their paths and dates, in order."""
 
     def changes(self, path: str, key: bytes) -> list[tuple[DatedCommit, int]]:
-        """By which commit a text in a file was touched, and the day it names itself.
+        """Return the commits that last changed the text KEY in PATH, each with its own day.
 
-        Once for each time that it stands there.
+        One for each copy of the text in the file.
         """
         return [(self.rows[row], day) for row, day in self.state.last_changes(path, key)]
 
     def lines(self, path: str, start: int = 0, stop: int | None = None) -> list[DatedCommit]:
-        """The commit of each line of a file, or of those from START to STOP, counted from 0."""
+        """Return the commits of the lines START to STOP of a file, counted from 0."""
         found = self.state.files.get(path)
         end = None if stop is None else stop * MARK
         marks = array("I", found.lines[start * MARK : end]) if found else ()
         return [self.rows[each] for each in marks]
 
     def tidy(self) -> None:
-        """Let go of commits that nothing refers to any more, if there are many."""
+        """Drop unused commits if there are many."""
         if len(self.rows) <= 2 * self.live + ROOM:
             return
         files = self.state.files

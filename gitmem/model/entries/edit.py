@@ -1,8 +1,8 @@
-"""Entries: the `### Title` blocks of a file, read, addressed, changed and moved.
+"""Changing the fields and the text of an entry.
 
-An entry goes from its heading to the next of the same level or a higher one. It has fields
-(`- **Status:** active`) and free text. Whatever is done to one entry, no other line of the file
-changes, and what was written is read back before it is given away.
+An entry goes from its `### Title` to the next heading of the same or a higher level. It has fields
+(`- **Status:** active`) and free text. A change leaves every other line of the file as it is, and
+is read back before it is returned.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from gitmem.model.entries.placement import (
     moved_to_section,
 )
 from gitmem.model.entries.rules import status_of
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import Layer
 
 Fields = Mapping[str, str] | Iterable[tuple[str, str]]
@@ -54,7 +55,7 @@ MAX_TITLE = 200
 
 
 class EntryInput(NamedTuple):
-    """What an entry is to say."""
+    """The fields and the text that an entry gets, checked."""
 
     fields: list[tuple[str, str]]
     body: str
@@ -63,12 +64,12 @@ class EntryInput(NamedTuple):
 
 
 def field_name(name: str, order: Sequence[str] = ()) -> str:
-    """NAME as it is written, in the spelling of ORDER; BadInput when it cannot be a field's."""
+    """Return NAME in the spelling of ORDER; BadInput if it is not a valid field name."""
     found = " ".join(name.split())
     plain = found.isprintable() and not set(found) & set("*:\uff1a")
     if not plain or not any(map(str.isalnum, found)) or len(found) > MAX_NAME:
         raise BadInput(
-            f"{name!r} cannot be the name of a field",
+            f"invalid field name {name!r}",
             hint=f"use up to {MAX_NAME} letters, digits and blanks, for example Decided by",
             field=name,
         )
@@ -76,11 +77,11 @@ def field_name(name: str, order: Sequence[str] = ()) -> str:
 
 
 def checked_title(name: str) -> str:
-    """NAME as the title of an entry, or BadInput."""
+    """Return NAME as the title of an entry, or raise BadInput."""
     title = " ".join(name.split())
     if not title or len(title) > MAX_TITLE or any(map(_is_control, name.strip())):
         raise BadInput(
-            f"{name!r} cannot be the title of an entry",
+            f"invalid entry title {name!r}",
             hint=f"use one line of up to {MAX_TITLE} characters",
             title=name,
         )
@@ -96,7 +97,7 @@ def _is_control(char: str) -> bool:
 
 
 def checked_input(title: str, fields: Fields, body: str, order: Sequence[str]) -> EntryInput:
-    """What was asked for, with the fields that the body brings along."""
+    """Check FIELDS and BODY; fields inside BODY count as given, after FIELDS."""
     known = names_known(order)
     given: dict[str, tuple[str, str]] = {}
     for name, value in fields.items() if isinstance(fields, Mapping) else fields:
@@ -112,19 +113,19 @@ def checked_input(title: str, fields: Fields, body: str, order: Sequence[str]) -
 
 
 def _headless(body: str, title: str) -> str:
-    """BODY without the heading of the entry itself, if somebody gave that along."""
+    """BODY without the heading of the entry itself."""
     first, _, rest = body.partition("\n")
     own = scan(first).headings
     return rest if own and same_title(own[0].title, title) else body
 
 
 def _checked_body(body: str) -> ScannedLines:
-    """The lines of an entry with BODY, which must neither begin another nor swallow the next."""
+    """The lines of an entry with BODY; BadInput if it has a heading or an open code block."""
     found = scan(f"### \n{body}\n### \n").headings
     if len(found) > 2:  # noqa: PLR2004 - the entry's own and the next one's
         raise BadInput(
-            f"the text of an entry cannot hold the heading {found[1].title!r}",
-            hint="use #### or deeper inside an entry, or write it as an entry of its own",
+            f"the text of the entry contains the heading {found[1].title!r}",
+            hint="use #### or deeper inside an entry, or write a second entry",
         )
     if len(found) == 1:
         raise BadInput(
@@ -141,7 +142,7 @@ def _give(given: dict[str, tuple[str, str]], name: str, value: str, order: Seque
     if not tidy(value):
         raise BadInput(
             f"the field {name} has no value",
-            hint="fields are not removed; write what is so now, for example `none`",
+            hint="fields are not removed; give a value such as `none`",
             field=name,
         )
     given[fold(name)] = (name, tidy(value))
@@ -153,20 +154,20 @@ def _without(found: ScannedLines, inside: Sequence[FieldSpan]) -> str:
 
 
 def free_text(text: str) -> str:
-    """Free text as it is kept: nothing empty around it, and a first line that is not indented."""
+    """Return TEXT without blank lines around it, its first line not indented."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    said = [at for at, line in enumerate(lines) if line.strip()]
-    return "\n".join(lines[said[0] : said[-1] + 1]).strip() if said else ""
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    return "\n".join(lines[filled[0] : filled[-1] + 1]).strip() if filled else ""
 
 
 def rank(name: str, order: Sequence[str]) -> int:
-    """The place of a field in ORDER; what is not in it comes last."""
+    """Return the position of a field in ORDER; an unlisted one comes last."""
     names = [fold(each) for each in order]
     return names.index(fold(name)) if fold(name) in names else len(names)
 
 
 class Put(NamedTuple):
-    """A text in which one entry was put."""
+    """A file in which one entry was put."""
 
     text: str
     slug: str
@@ -182,24 +183,23 @@ def put(
     *,
     layer: Layer | None = None,
 ) -> Put:
-    """TEXT with the entry NAME, a title or the slug of one there is, saying FIELDS and BODY.
+    """Return TEXT with the entry NAME, a title or an existing slug, updated by FIELDS and BODY.
 
-    A field that is there gets its value replaced where it stands; a new one comes to its place in
-    ORDER, others behind. BODY becomes the free text after the fields; fields that stand in it count
-    as given, but FIELDS come first. Nothing is ever removed: no BODY leaves the text that is there,
-    and an empty value is BadInput. Where headings name statuses of LAYER, a new entry comes under
-    the one that fits, and one whose status changes moves there.
+    The value of an existing field is replaced in place; a new field is inserted by ORDER. BODY
+    replaces the free text; fields inside it count as given, but FIELDS take precedence. Nothing is
+    removed: without BODY the text stays, and an empty value raises BadInput. Where headings name
+    statuses of LAYER, a new entry goes under the matching one, and a changed status moves it there.
     """
     title = checked_title(name)
-    wish = checked_input(title, fields, body or "", order)
+    given = checked_input(title, fields, body or "", order)
     known = matching(parse(text, order), title)
-    changed = _updated(text, known, wish) if known else _created(text, title, wish, layer)
-    done = _read_back(text, changed, known, title, wish)
+    changed = _updated(text, known, given) if known else _created(text, title, given, layer)
+    done = _read_back(text, changed, known, title, given)
     return done if known is None else under_its_status(done, known, layer)
 
 
 def under_its_status(done: Put, before: Entry, layer: Layer | None) -> Put:
-    """DONE with the entry under the heading that fits, if its status is not that of BEFORE."""
+    """Return DONE with the entry moved under the heading of its status, if that changed."""
     entry = find(parse(done.text), done.slug)
     if layer is None or status_of(entry, layer) == status_of(before, layer):
         return done
@@ -207,41 +207,41 @@ def under_its_status(done: Put, before: Entry, layer: Layer | None) -> Put:
     return Put(text, found.slug, done.created)
 
 
-def _created(text: str, title: str, wish: EntryInput, layer: Layer | None) -> str:
-    # Marks at the end of a heading are decoration, unless there are more behind them.
+def _created(text: str, title: str, given: EntryInput, layer: Layer | None) -> str:
+    # A closing ### keeps the `#` at the end of a title, which Markdown would drop.
     closing = " ###" if re.search(r"(^|\s)#+$", title) else ""
     block = [f"### {title}{closing}\n"]
-    for name, value in wish.fields:
+    for name, value in given.fields:
         block += field_lines(f"- **{name}:**", value, "\n")
-    if wish.body:
-        block += ["\n", *split_lines(f"{wish.body}\n")]
-    entries = parse("".join(block), wish.order) if layer else ()
+    if given.body:
+        block += ["\n", *split_lines(f"{given.body}\n")]
+    entries = parse("".join(block), given.order) if layer else ()
     at = line_for_new(text, entries[0], layer) if entries else None
     return appended(text, block) if at is None else inserted(text, block, at)
 
 
-def _updated(text: str, entry: Entry, wish: EntryInput) -> str:
-    for pair in wish.fields:
-        text = _with_field(text, entry.start, pair, wish)
-    return _with_body(text, entry.start, wish) if wish.body else text
+def _updated(text: str, entry: Entry, given: EntryInput) -> str:
+    for pair in given.fields:
+        text = _with_field(text, entry.start, pair, given)
+    return _with_body(text, entry.start, given) if given.body else text
 
 
-def _standing(
+def _fields_of(
     text: str, start: int, known: Collection[str]
 ) -> tuple[ScannedLines, list[FieldSpan], int]:
-    """The file, the fields of the entry at START, and where that entry ends."""
+    """The file, the fields of the entry at START, and the end of that entry."""
     found = scan(text)
     ends = (each.line for each in found.headings if each.line > start)
     end = next(ends, len(found.lines))
     return found, field_spans(found, start, end, known), end
 
 
-def _with_field(text: str, start: int, pair: tuple[str, str], wish: EntryInput) -> str:
-    found, fields, end = _standing(text, start, wish.known)
+def _with_field(text: str, start: int, pair: tuple[str, str], given: EntryInput) -> str:
+    found, fields, end = _fields_of(text, start, given.known)
     lines, (name, value) = found.lines, pair
     old = next((each for each in fields if fold(each.name) == fold(name)), None)
     if old is None:
-        return "".join(_with_new(lines, (start, end), fields, pair, wish.order))
+        return "".join(_with_new(lines, (start, end), fields, pair, given.order))
     if old.value == value:
         return text
     newline = ending(lines[old.start]) or newline_before(lines, old.start)
@@ -260,8 +260,8 @@ def _with_new(
 ) -> list[str]:
     if not fields:
         return _with_first(lines, span, pair)
-    place = rank(pair[0], order)
-    before = [each for each in fields if rank(each.name, order) <= place]
+    position = rank(pair[0], order)
+    before = [each for each in fields if rank(each.name, order) <= position]
     anchor = before[-1] if before else fields[0]
     at = anchor.end if before else anchor.start
     newline = newline_before(lines, at)
@@ -270,57 +270,58 @@ def _with_new(
 
 
 def _with_first(lines: list[str], span: tuple[int, int], pair: tuple[str, str]) -> list[str]:
-    """A field where there is none yet: above the text, unless that would be read as its value."""
+    """Insert the first field: above the text, unless indented text would become its value."""
     start, end = span
-    said = [at for at in range(start + 1, end) if not is_blank(lines[at])]
-    indented = bool(said) and column(lines[said[0]]) >= NESTED
-    at = said[-1] + 1 if indented else start + 1
+    filled = [at for at in range(start + 1, end) if not is_blank(lines[at])]
+    indented = bool(filled) and column(lines[filled[0]]) >= NESTED
+    at = filled[-1] + 1 if indented else start + 1
     newline = newline_before(lines, at)
     new = field_lines(f"- **{pair[0]}:**", pair[1], newline)
     if indented:
         new = [newline, *new]
-    elif said and said[0] == at:
+    elif filled and filled[0] == at:
         new = [*new, newline]
     return [*ended(lines[:at], newline), *new, *lines[at:]]
 
 
 def _prefix(anchor: FieldSpan, name: str) -> str:
-    """A new field looks like its neighbour, if that one is bold and so can carry any name."""
+    """The prefix of a new field, like its neighbour's if that is bold."""
     before, _, after = anchor.prefix.rpartition(anchor.name)
     return f"{before}{name}{after}" if re.search(r"\*\*|__", before) else f"- **{name}:**"
 
 
-def _with_body(text: str, start: int, wish: EntryInput) -> str:
-    found, fields, end = _standing(text, start, wish.known)
+def _with_body(text: str, start: int, given: EntryInput) -> str:
+    found, fields, end = _fields_of(text, start, given.known)
     lines = found.lines
     first = fields[-1].end if fields else start + 1
     if len(scan(f"{''.join(lines[start:end])}\n### \n").headings) == 1:
         raise BadInput(
-            "the entry has a code block (```) or a comment (<!--) that is never closed, "
-            "so it cannot be told where it ends",
-            hint="close it first, with `gitmem edit`",
+            "the entry has a code block (```) or a comment (<!--) that is never closed",
+            hint=Hint("close it first: ", call("edit")),
         )
     last = max([first, *(at + 1 for at in range(first, end) if not is_blank(lines[at]))])
-    if free_text("".join(lines[first:last])) == wish.body:
+    if free_text("".join(lines[first:last])) == given.body:
         return text
     newline = newline_before(lines, first)
-    body = [bare(each) + newline for each in split_lines(f"{wish.body}\n")]
+    body = [bare(each) + newline for each in split_lines(f"{given.body}\n")]
     apart = [newline] if last < len(lines) and not is_blank(lines[last]) else []
     return "".join([*ended(lines[:first], newline), newline, *body, *apart, *lines[last:]])
 
 
-def _read_back(text: str, changed: str, known: Entry | None, title: str, wish: EntryInput) -> Put:
-    """The judge is the reader: better no change than one that says something else."""
-    before, after = list(parse(text, wish.order)), list(parse(changed, wish.order))
+def _read_back(text: str, changed: str, known: Entry | None, title: str, given: EntryInput) -> Put:
+    """Parse CHANGED and raise BadInput unless it has the expected entry, all others unchanged."""
+    before, after = list(parse(text, given.order)), list(parse(changed, given.order))
     at = before.index(known) if known else _first_new(before, after)
     found = after[at] if at < len(after) else None
     own = 1 if known else 0
     others = [wording(each.block) for each in before[:at] + before[at + own :]]
     if found is None or others != [wording(each.block) for each in after[:at] + after[at + 1 :]]:
         raise _unreadable()
-    expected = _firsts(known.fields if known else ()) | {fold(x): value for x, value in wish.fields}
-    standing = _firsts(found.fields)
-    if any(standing.get(name, "") != value for name, value in expected.items()):
+    expected = _firsts(known.fields if known else ()) | {
+        fold(x): value for x, value in given.fields
+    }
+    actual = _firsts(found.fields)
+    if any(actual.get(name, "") != value for name, value in expected.items()):
         raise _unreadable()
     if found.title != (known.title if known else title):
         raise _unreadable()
@@ -328,14 +329,14 @@ def _read_back(text: str, changed: str, known: Entry | None, title: str, wish: E
 
 
 def _first_new(before: Sequence[Entry], after: Sequence[Entry]) -> int:
-    """Where AFTER begins to differ from BEFORE."""
+    """The first position at which AFTER differs from BEFORE."""
     pairs = zip(before, after, strict=False)
     same = (wording(one.block) == wording(other.block) for one, other in pairs)
     return next((at for at, is_same in enumerate(same) if not is_same), len(before))
 
 
 def _firsts(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """FIELDS by folded names; of several that are one, the first counts."""
+    """FIELDS by folded name; of duplicates the first counts."""
     found: dict[str, str] = {}
     for name, value in fields:
         found.setdefault(fold(name), value)
@@ -344,7 +345,7 @@ def _firsts(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def _unreadable() -> BadInput:
     return BadInput(
-        "the entry would not read back as it was given",
+        "the entry would not read back as given",
         hint="look for a code block (```) or a comment (<!--) in the file that is never closed, "
-        "and for indented text that would go on with a field",
+        "and for indented text that would continue a field",
     )

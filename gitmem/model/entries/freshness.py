@@ -1,8 +1,7 @@
-"""How fresh an entry is: what counts as the same text, and what its age in days means.
+"""Freshness of entries: the key of a text, and the state that an age in days means.
 
-White space is no meaning: an entry is known by its text without any. So it is the same one after it
-was moved, re-wrapped or given other line ends, and `store/history/dating` can tell when it last
-changed.
+The key of an entry ignores white space, so that an entry keeps its date when it is moved,
+re-wrapped or given other line endings.
 """
 
 from __future__ import annotations
@@ -11,44 +10,44 @@ from collections.abc import Iterator
 from hashlib import sha1
 
 WHITE = b" \t\n\r"
-"""What git takes for white space."""
+"""White space as git defines it."""
 BOM = b"\xef\xbb\xbf"
 STATES = ("active", "aging", "fading", "stale")
 MECHANICAL = frozenset(
     ("rotate", "move", "archive", "move-entry", "restore", "undo", "migrate", "merge")
 )
-"""Operations that bring things about without saying anything new."""
+"""Operations that move text without changing its meaning."""
 ADOPTION = "adopt"
 BY_HAND = frozenset(("", "capture"))
-"""Commits of plain git, and edits that somebody made with ordinary tools."""
+"""Commits of plain git, and captured edits."""
 
 AGING, FADING, STALE = 7, 30, 91
 """The day on which each state begins."""
 IMMUNE = 2
-"""Up to this importance nothing is suggested on account of age."""
+"""Up to this importance, age alone suggests nothing."""
 KEY = 16
-"""The bytes by which a text is known."""
+"""The size of the key of a text, in bytes."""
 LEVEL = 3
 _ENTRY = b"\n### "
 
 
 def state_of(days: int) -> str:
-    """The state of an entry that was touched DAYS ago."""
+    """Return the state of an entry that last changed DAYS ago."""
     return STATES[(days >= AGING) + (days >= FADING) + (days >= STALE)]
 
 
 def is_immune(importance: int | None) -> bool:
-    """Whether age alone is no reason to look at an entry again."""
+    """Whether an entry of this importance is immune to aging."""
     return importance is not None and importance <= IMMUNE
 
 
 def key_of(text: bytes) -> bytes:
-    """What an entry is known by: its text, white space aside."""
+    """Return the key of an entry: a digest of its text without white space."""
     return _digest(text.removeprefix(BOM).translate(None, WHITE))
 
 
 def key_of_file(data: bytes) -> bytes:
-    """What an entry is known by that is a file: never mistaken for a block in one."""
+    """Return the key of an entry that is a whole file; it differs from that of any block."""
     return _digest(b"\0" + data.removeprefix(BOM).translate(None, WHITE))
 
 
@@ -57,9 +56,9 @@ def _digest(text: bytes) -> bytes:
 
 
 def part_that_differs(old: bytes, new: bytes, head: int, tail: int) -> tuple[bytes, bytes]:
-    """The blocks of two versions of a file outside of which all are the same.
+    """Return the parts of two versions of a file that contain every differing block.
 
-    Both begin with HEAD and end with TAIL bytes, in whole lines, that are the same.
+    Both versions begin with the same HEAD bytes and end with the same TAIL bytes, in whole lines.
     """
     if _is_intricate(new) or _is_intricate(old[:1]) or _quotes(old[head : len(old) - tail]):
         return old, new
@@ -70,17 +69,17 @@ def part_that_differs(old: bytes, new: bytes, head: int, tail: int) -> tuple[byt
 
 
 def _is_intricate(data: bytes) -> bool:
-    """Whether a line that looks like a heading may be none: in code, comments or frontmatter."""
+    """Whether DATA may have code, comments or frontmatter, in which `###` is not a heading."""
     return data[:1] in (b"-", b"\xef") or _quotes(data)
 
 
 def _quotes(data: bytes) -> bool:
-    # One byte is found much faster than three.
+    # A search for one byte is much faster than for three.
     return any(mark[:1] in data and mark in data for mark in (b"```", b"~~~", b"<!--"))
 
 
 def blocks(data: bytes) -> Iterator[bytes]:
-    """The `### Title` blocks of a file, as `blocks` finds them."""
+    """Yield the `### Title` blocks of a file, as `blocks.parse` finds them."""
     if b"###" not in data:
         return
     if _is_intricate(data):
@@ -92,7 +91,7 @@ def blocks(data: bytes) -> Iterator[bytes]:
     block = b""
     for part in parts:
         level = _level(part)
-        if level > LEVEL or not level:  # a deeper heading, or none: the entry goes on
+        if level > LEVEL or not level:  # a deeper heading, or none: the entry continues
             block = block and block + b"\n#" + part
             continue
         if block:
@@ -103,7 +102,7 @@ def blocks(data: bytes) -> Iterator[bytes]:
 
 
 def _level(part: bytes) -> int:
-    """The level of the heading whose first mark was cut off; 0 where it is none."""
+    """The level of the heading PART, which lacks its first `#`; 0 for no heading."""
     if part.startswith(b"## "):
         return LEVEL
     line = b"#" + part.partition(b"\n")[0]

@@ -1,13 +1,14 @@
-"""The lines of an entries file: which are headings, which are quoted, and which are fields.
+"""The lines of a Markdown file: headings, quoted lines, fields of entries, sections.
 
-A line ends with a newline, as git counts lines, and keeps whatever ending it has. Fields are read
-in every form that a person can read too: any bullet or none, bold or (for known names) plain.
+A line ends with a newline, as git counts lines, and keeps its ending. Fields are read in every form
+that people write: any bullet or none, bold or (for known names) plain.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from io import StringIO
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ KNOWN = (
     *("Date", "Decided by", "Decision", "Context", "Status", "Importance", "Type", "Started"),
     *("Updated", "Description", "Date observed", "Applies to", "Source", "Related", "Confirmed"),
 )
-"""Names that are fields wherever they stand in an entry, and without being bold."""
+"""Names that are fields anywhere in an entry, bold or not."""
 
 _BULLET = r"[ \t]*(?:(?:[-*+•◦‣\u2013\u2014]|[0-9]{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?"
 _NAME = r"[^*:\uff1a\s](?:[^*:\uff1a\n]{0,58}[^*:\uff1a\s])?"
@@ -47,18 +48,18 @@ class Heading(NamedTuple):
 
 
 class FieldSpan(NamedTuple):
-    """A field as it stands in its file, on the lines START to END."""
+    """A field on the lines START to END of its file."""
 
     name: str
     value: str
     start: int
     end: int
     prefix: str
-    """What stands before the value on its first line."""
+    """The text before the value on its first line."""
 
 
 class ScannedLines(NamedTuple):
-    """A text by its lines, with what has been found out about them."""
+    """A text by its lines. Shared between callers: do not change the lists."""
 
     lines: list[str]
     quoted: list[bool]
@@ -66,8 +67,12 @@ class ScannedLines(NamedTuple):
     headings: list[Heading]
 
 
+@lru_cache(maxsize=8)  # one write of an entry asks for the same file about ten times
 def scan(text: str) -> ScannedLines:
-    """Take TEXT apart; its frontmatter counts as quoted."""
+    """Split TEXT into lines and find its headings; frontmatter counts as quoted.
+
+    The last few texts are remembered, so scanning the same text again is free.
+    """
     lines = split_lines(text)
     block = frontmatter.split(text)
     quoted = _quoted(text, lines, text.count("\n", 0, block.body) if block else 0)
@@ -78,25 +83,25 @@ def scan(text: str) -> ScannedLines:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of TEXT with their endings; together they are TEXT."""
+    """Return the lines of TEXT with their endings; joined they are TEXT."""
     return list(StringIO(text, newline="\n"))
 
 
 def ending(line: str) -> str:
-    """How LINE ends; the last one of a file may do without."""
+    """Return the line ending of LINE; empty if it has none."""
     if line.endswith("\r\n"):
         return "\r\n"
     return "\n" if line.endswith("\n") else ""
 
 
 def newline_before(lines: Sequence[str], at: int) -> str:
-    """The ending in use above line AT, else in the file."""
+    """Return the nearest line ending above line AT, else below it."""
     nearest = (ending(lines[each]) for each in (*range(at - 1, -1, -1), *range(at, len(lines))))
     return next(filter(None, nearest), "\n")
 
 
 def is_blank(line: str) -> bool:
-    """Whether LINE says nothing."""
+    """Whether LINE is blank."""
     return not line.strip()
 
 
@@ -106,18 +111,18 @@ def bare(line: str) -> str:
 
 
 def trimmed(lines: list[str]) -> list[str]:
-    """LINES without the blank ones behind the last that says something."""
-    said = [at for at, line in enumerate(lines) if not is_blank(line)]
-    return lines[: said[-1] + 1] if said else []
+    """Return LINES without blank ones at the end."""
+    filled = [at for at, line in enumerate(lines) if not is_blank(line)]
+    return lines[: filled[-1] + 1] if filled else []
 
 
 def fold(name: str) -> str:
-    """NAME as it is compared: case, blanks and dashes do not matter."""
+    """Return NAME for comparison, without case, blanks and dashes."""
     return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
 
 def tidy(value: str) -> str:
-    """VALUE as it reads back: no blanks at the ends of lines, no empty lines around it."""
+    """Return VALUE as it reads back: no trailing blanks, no empty lines around it."""
     if "\n" in value or "\r" in value:
         lines = value.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         value = "\n".join(line.rstrip() for line in lines)
@@ -127,9 +132,9 @@ def tidy(value: str) -> str:
 def field_spans(
     found: ScannedLines, start: int, end: int, known: Collection[str]
 ) -> list[FieldSpan]:
-    """The fields among the lines after the heading at START; KNOWN holds folded names.
+    """Return the fields of the entry from START to END; KNOWN has folded names.
 
-    What stands under a heading of its own inside the entry is text.
+    A field below a deeper heading is text.
     """
     lines, fields, above, at = found.lines, [], "heading", start + 1
     while at < end and (found.quoted[at] or not re.match(_DEEPER, lines[at])):
@@ -146,7 +151,7 @@ def field_spans(
 
 
 def field_lines(prefix: str, value: str, newline: str) -> list[str]:
-    """The lines of a field: a value of several lines goes on below, indented."""
+    """Return the lines of a field; further lines of its value are indented."""
     first, *rest = tidy(value).split("\n")
     lead = prefix if prefix.endswith((" ", "\t")) else f"{prefix} "
     indent = re.match(r"[ \t]*", prefix)
@@ -155,7 +160,7 @@ def field_lines(prefix: str, value: str, newline: str) -> list[str]:
 
 
 def column(line: str) -> int:
-    """How far LINE is indented."""
+    """Return the indentation of LINE in columns."""
     width = 0
     for char in line:
         if char not in " \t":
@@ -165,28 +170,28 @@ def column(line: str) -> int:
 
 
 def heading_level(line: str) -> int:
-    """How many marks the heading LINE has; 0 where it is none."""
-    said = line.rstrip("\r\n")
-    return _level(said, said.lstrip("#"))
+    """Return the level of the heading LINE; 0 if it is not a heading."""
+    bare_line = line.rstrip("\r\n")
+    return _level(bare_line, bare_line.lstrip("#"))
 
 
-def _level(said: str, rest: str) -> int:
-    """How many marks the heading SAID has, of which REST stands behind them; 0 for no heading."""
-    level = len(said) - len(rest)
+def _level(line: str, rest: str) -> int:
+    """The level of the heading LINE, whose text without `#` is REST; 0 for no heading."""
+    level = len(line) - len(rest)
     if level > _DEEPEST:
         return 0
     if not rest or rest[0] in " \t":
         return level
-    # Without a blank it is no heading by the book, but nobody means anything else by it.
+    # `###Title` is not a heading in CommonMark, but people mean one.
     is_glued = level == ENTRY_LEVEL and rest[0].isalnum() and not rest[0].isdecimal()
     return level if is_glued else 0
 
 
 def heading_of(at: int, line: str) -> Heading | None:
-    """The heading that LINE is, which stands at AT; of any level."""
-    said = (line[len(BOM) :] if at == 0 and line.startswith(BOM) else line).rstrip("\r\n")
-    rest = said.lstrip("#")
-    level = _level(said, rest)
+    """Return the heading at line AT, of any level; None if LINE is not one."""
+    plain = (line[len(BOM) :] if at == 0 and line.startswith(BOM) else line).rstrip("\r\n")
+    rest = plain.lstrip("#")
+    level = _level(plain, rest)
     if not level:
         return None
     title = rest.strip()
@@ -198,9 +203,9 @@ def heading_of(at: int, line: str) -> Heading | None:
 
 
 def _quoted(text: str, lines: Sequence[str], first: int) -> list[bool]:
-    """Which LINES of TEXT are frontmatter, those before FIRST, a code block or a comment.
+    """Which LINES of TEXT are frontmatter (before FIRST), code blocks or comments.
 
-    What opens inside a list item ends with it, whether it was closed or not.
+    A block that opens inside a list item ends with it, closed or not.
     """
     quoted = [True] * first + [False] * (len(lines) - first)
     if not any(mark in text for mark in _QUOTES):
@@ -220,7 +225,7 @@ def _quoted(text: str, lines: Sequence[str], first: int) -> list[bool]:
 
 
 def _opened(line: str) -> str:
-    """What would close the block that LINE opens; nothing when it opens none."""
+    """The text that closes the block which LINE opens; empty if it opens none."""
     fence = re.match(_FENCE, line.rstrip("\r\n"))
     if fence:
         return fence[1]
@@ -238,37 +243,37 @@ def _closes(line: str, end: str) -> bool:
 def _field(
     lines: Sequence[str], at: int, end: int, above: str, known: Collection[str]
 ) -> FieldSpan | None:
-    said = lines[at].rstrip("\r\n")
-    found = _bold(said, above, known) or _plain(said, above, known)
+    line = lines[at].rstrip("\r\n")
+    found = _bold(line, above, known) or _plain(line, above, known)
     if not found:
         return None
-    deep = column(said) + NESTED
+    deep = column(line) + NESTED
     stop = _value_end(lines, at, end, deep)
-    more = (_dedented(line.rstrip(), deep) for line in lines[at + 1 : stop])
-    value = tidy("\n".join([said[found.end() :], *more]))
+    more = (_dedented(each.rstrip(), deep) for each in lines[at + 1 : stop])
+    value = tidy("\n".join([line[found.end() :], *more]))
     return FieldSpan(found["name"], value, at, stop, found[0])
 
 
-def _bold(said: str, above: str, known: Collection[str]) -> re.Match[str] | None:
-    """A bold name: one that nobody knows is a field only in the company of fields.
+def _bold(line: str, above: str, known: Collection[str]) -> re.Match[str] | None:
+    """Match a bold name; an unknown one is a field only next to other fields.
 
-    Further down it is a remark that begins with a bold word.
+    Further down it is a paragraph that begins with a bold word.
     """
-    found = re.match(_BOLD, said) if "**" in said or "__" in said else None
+    found = re.match(_BOLD, line) if "**" in line or "__" in line else None
     if not found or fold(found["name"]) in known or above == "field":
         return found
     return found if above == "heading" and found["bullet"].strip() else None
 
 
-def _plain(said: str, above: str, known: Collection[str]) -> re.Match[str] | None:
-    found = re.match(_PLAIN, said)
+def _plain(line: str, above: str, known: Collection[str]) -> re.Match[str] | None:
+    found = re.match(_PLAIN, line)
     if not found or fold(found["name"]) not in known:
         return None
     return found if found["bullet"].strip() or above in ("heading", "field") else None
 
 
 def _value_end(lines: Sequence[str], at: int, end: int, deep: int) -> int:
-    """Behind the last line that goes on from the field at AT."""
+    """The line after the last one that continues the field at AT."""
     last = following = at + 1
     while following < end:
         line = lines[following]
@@ -292,22 +297,25 @@ def _dedented(line: str, deep: int) -> str:
 
 _NEXT = b"## "
 INSTALLED = "<!-- gitmem:begin -->"
-"""Begins the section that `gitmem install` keeps in a host's CLAUDE.md or AGENTS.md."""
+"""Begins the section that the installer maintains in a host's CLAUDE.md or AGENTS.md."""
 
 
 class SplitSections(NamedTuple):
-    """A file without some of its sections, and those."""
+    """A file without some of its sections, and those sections."""
 
     rest: bytes
     sections: tuple[bytes, ...]
 
 
 def split_sections(data: bytes, start: str) -> SplitSections:
-    """DATA without the sections whose heading begins with START."""
+    """Split off the sections of DATA whose heading begins with START.
+
+    A section ends before the next line that begins with `## `.
+    """
     rest: list[bytes] = []
     sections: list[list[bytes]] = []
     inside = False
-    # Byte for byte: what is looked for is ASCII, and what is not must come out as it went in.
+    # As latin-1: headings are compared in ASCII, and every other byte must survive.
     found = scan(data.decode("latin-1"))
     for quoted, text in zip(found.quoted, found.lines, strict=True):
         line = text.encode("latin-1")
@@ -321,7 +329,7 @@ def split_sections(data: bytes, start: str) -> SplitSections:
 
 
 def join_sections(data: bytes, *more: bytes) -> bytes:
-    """DATA and what is added to it, with an empty line between each two, and a line end at last."""
+    """Return DATA and MORE, with one empty line between them and a final newline."""
     newline = b"\r\n" if b"\r\n" in data else b"\n"
     parts = [each.rstrip(b"\r\n") for each in (data, *more)]
     return (newline * 2).join(each for each in parts if each.strip()) + newline

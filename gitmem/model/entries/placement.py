@@ -1,4 +1,4 @@
-"""An entry in its place: changed where it stands, or put back where it stood."""
+"""Where entries stand in a file: added, removed, replaced, restored, moved to another section."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from gitmem.model.text.merge import Differ, merge
 
 
 def take(text: str, name: str) -> tuple[str, str]:
-    """TEXT without the entry NAME, and that entry's own lines."""
+    """Return TEXT without the entry NAME, and that entry's lines."""
     rest, (block,) = take_all(text, [find(parse(text), name)])
     return rest, block
 
 
 def take_all(text: str, entries: Sequence[Entry]) -> tuple[str, tuple[str, ...]]:
-    """TEXT without ENTRIES, which are entries of it, and the lines of each."""
+    """Return TEXT without ENTRIES, and the lines of each."""
     lines = split_lines(text)
     gone = {at for each in entries for at in range(each.start, each.end)}
     rest = [line for at, line in enumerate(lines) if at not in gone]
@@ -45,21 +45,21 @@ def take_all(text: str, entries: Sequence[Entry]) -> tuple[str, tuple[str, ...]]
 
 
 def add(text: str, block: str, layer: Layer | None = None) -> str:
-    """TEXT with the lines of an entry, in the line endings of TEXT.
+    """Return TEXT with the entry BLOCK added, in the line endings of TEXT.
 
-    Where headings name statuses of LAYER, it comes under the one that fits, else behind the last.
+    Where headings name statuses of LAYER it goes under the matching one, else after the last entry.
     """
     entries = parse(block) if layer else ()
     at = line_for_new(text, entries[0], layer) if entries else None
     if at is None:
         return add_all(text, [block])
     changed = inserted(text, trimmed(split_lines(block)), at)
-    _come(text, changed, block)
+    _added_entry(text, changed, block)
     return changed
 
 
 def add_all(text: str, blocks: Sequence[str]) -> str:
-    """TEXT with the lines of entries behind its last one, in the line endings of TEXT."""
+    """Return TEXT with BLOCKS after its last entry, in the line endings of TEXT."""
     parted = [line for each in blocks for line in (*trimmed(split_lines(each)), "\n")]
     changed = appended(text, parted[:-1])
     before, after = parse(text), parse(changed)
@@ -71,31 +71,31 @@ def add_all(text: str, blocks: Sequence[str]) -> str:
 
 def _not_apart() -> BadInput:
     return BadInput(
-        "what would be added does not stay an entry of its own there",
+        "the added text would not be an entry of its own",
         hint="look for a code block (```) or a comment (<!--) that is never closed",
     )
 
 
-def _come(text: str, changed: str, block: str) -> Entry:
-    """The entry that CHANGED has and TEXT has not, if it is BLOCK and nothing else differs."""
+def _added_entry(text: str, changed: str, block: str) -> Entry:
+    """The entry BLOCK in CHANGED; BadInput unless it is the only difference to TEXT."""
     before = [wording(each.block) for each in parse(text)]
     after = parse(changed)
-    said = [wording(each.block) for each in after]
+    texts = [wording(each.block) for each in after]
     for at, each in enumerate(after):
-        if said[at] == wording(block) and said[:at] + said[at + 1 :] == before:
+        if texts[at] == wording(block) and texts[:at] + texts[at + 1 :] == before:
             return each
     raise _not_apart()
 
 
 def appended(text: str, block: list[str]) -> str:
-    """TEXT with BLOCK behind its last entry, set apart by blank lines."""
+    """Return TEXT with BLOCK after its last entry, between blank lines."""
     entries = parse(text)
     return inserted(text, block, entries[-1].end if entries else len(split_lines(text)))
 
 
 def inserted(text: str, block: list[str], at: int) -> str:
-    """TEXT with BLOCK before its line AT, set apart by blank lines."""
-    if at == 0 and text.startswith(BOM):  # which is no part of the first line
+    """Return TEXT with BLOCK before its line AT, between blank lines."""
+    if at == 0 and text.startswith(BOM):  # the mark stays first
         return BOM + inserted(text.removeprefix(BOM), block, at)
     lines = split_lines(text)
     newline = newline_before(lines, at)
@@ -108,36 +108,37 @@ def inserted(text: str, block: list[str], at: int) -> str:
 
 
 def ended(lines: list[str], newline: str) -> list[str]:
-    """LINES, of which the last one has an ending, too."""
+    """Return LINES with a line ending on the last one, too."""
     return lines if ending(lines[-1]) else [*lines[:-1], lines[-1] + newline]
 
 
 def moved_to_section(text: str, entry: Entry, layer: Layer) -> tuple[str, Entry]:
-    """TEXT with ENTRY under the heading that fits its status, and the entry as it stands there."""
+    """Return TEXT with ENTRY under the heading of its status, and the entry there."""
     at = line_for_moved(text, entry, layer)
     if at is None:
         return text, entry
     rest, (block,) = take_all(text, [entry])
     at -= entry.end - entry.start if at > entry.start else 0
     changed = inserted(rest, split_lines(block), min(at, len(split_lines(rest))))
-    return changed, _come(rest, changed, block)
+    return changed, _added_entry(rest, changed, block)
 
 
 def replace(text: str, entry: Entry, block: str) -> str:
-    """TEXT with the lines of BLOCK instead of those of ENTRY, in the line endings in use there."""
+    """Return TEXT with BLOCK instead of ENTRY, in the line endings of ENTRY."""
     lines = split_lines(text)
     newline = ending(lines[entry.start]) or newline_before(lines, entry.start)
     return splice(text, entry, "".join(bare(each) + newline for each in split_lines(block)))
 
 
 def splice(text: str, entry: Entry, block: str) -> str:
-    """TEXT with BLOCK as it is instead of ENTRY; empty lines behind an entry are not its own."""
+    """Return TEXT with BLOCK instead of ENTRY, byte for byte; blank lines after ENTRY stay."""
     return splice_all(text, [(entry, block)])
 
 
 def splice_all(text: str, blocks: Iterable[tuple[Entry, str]]) -> str:
-    """The same for several entries of TEXT at once."""
-    lines, said = split_lines(text), {each.start: wording(each.block) for each in parse(text)}
+    """Do the same for several entries of TEXT; BadInput if another entry would change."""
+    lines = split_lines(text)
+    expected = {each.start: wording(each.block) for each in parse(text)}
     # From the end, so that the lines above keep their numbers.
     for entry, block in sorted(blocks, key=lambda each: -each[0].start):
         old, new = trimmed(lines[entry.start : entry.end]), trimmed(split_lines(block))
@@ -146,11 +147,11 @@ def splice_all(text: str, blocks: Iterable[tuple[Entry, str]]) -> str:
         if old[0].startswith(BOM):
             new[0] = BOM + new[0].removeprefix(BOM)
         lines[entry.start : entry.start + len(old)] = new
-        said[entry.start] = wording(block)
+        expected[entry.start] = wording(block)
     changed = "".join(lines)
-    if _wordings(changed) != list(said.values()):
+    if _wordings(changed) != list(expected.values()):
         raise BadInput(
-            "what would stand there is not one entry, or changes another one",
+            "the new text is not one entry, or changes another one",
             hint="look for a code block (```) or a comment (<!--) that is never closed",
         )
     return changed
@@ -159,9 +160,9 @@ def splice_all(text: str, blocks: Iterable[tuple[Entry, str]]) -> str:
 def put_back(
     text: str, block: str, old: str, entry: Entry, differ: Differ, *, layer: Layer | None = None
 ) -> str:
-    """TEXT with BLOCK where ENTRY stood in OLD; where LAYER has new ones if that cannot be told.
+    """Return TEXT with BLOCK where ENTRY stood in OLD; added as a new entry if that is unclear.
 
-    It is a merge: of OLD without the entry, OLD added the entry, and TEXT all that came since.
+    It is a merge whose base is OLD without the entry.
     """
     rest, (before,) = take_all(old, [entry])
     then = old if wording(before) == wording(block) else replace(old, entry, block)
@@ -177,10 +178,10 @@ def _wordings(text: str) -> list[str]:
 
 def _is_more(text: str, changed: str, block: str) -> bool:
     """Whether CHANGED is TEXT with BLOCK as one more entry, and nothing else."""
-    before, after, said = _wordings(text), _wordings(changed), wording(block)
-    if said not in after or _line_counts(changed) != _line_counts(text) + _line_counts(block):
+    before, after, new = _wordings(text), _wordings(changed), wording(block)
+    if new not in after or _line_counts(changed) != _line_counts(text) + _line_counts(block):
         return False
-    without = [after[:at] + after[at + 1 :] for at, each in enumerate(after) if each == said]
+    without = [after[:at] + after[at + 1 :] for at, each in enumerate(after) if each == new]
     return before in without
 
 
@@ -192,25 +193,28 @@ def _line_counts(text: str) -> Counter[str]:
 def undone(
     before: str, after: str, current: str, differ: Differ, layer: Layer | None = None
 ) -> str | None:
-    """CURRENT without what AFTER changed in BEFORE, entry by entry.
+    """Return CURRENT without the change from BEFORE to AFTER, entry by entry.
 
-    For a change that only took entries out of a file or put some in. None where it did more than
-    that, or where what it put in is no longer there word for word.
+    None if the change did more than add and remove entries, or if an added one has changed since.
     """
     old, new = _by_wording(before), _by_wording(after)
-    come = [new[said][at] for said in new for at in range(len(old.get(said, ())), len(new[said]))]
-    gone = [old[said][at] for said in old for at in range(len(new.get(said, ())), len(old[said]))]
+    added, removed = _beyond(new, old), _beyond(old, new)
     if _lines_outside(before) != _lines_outside(after):
         return None
     now = _by_wording(current)
-    taken = [each for entry in come for each in now.get(wording(entry.block), ())[-1:]]
-    if len(taken) != len(come):
+    taken = [each for entry in added for each in now.get(wording(entry.block), ())[-1:]]
+    if len(taken) != len(added):
         return None
     text = take_all(current, taken)[0] if taken else current
-    for entry in sorted(gone, key=lambda each: each.start):
+    for entry in sorted(removed, key=lambda each: each.start):
         block = entry.block.removeprefix(BOM)
         text = put_back(text, block, before, entry, differ, layer=layer)
     return text
+
+
+def _beyond(some: dict[str, list[Entry]], others: dict[str, list[Entry]]) -> list[Entry]:
+    """The entries of SOME that OTHERS lack, counted by their text."""
+    return [entry for text in some for entry in some[text][len(others.get(text, ())) :]]
 
 
 def _by_wording(text: str) -> dict[str, list[Entry]]:
@@ -221,7 +225,7 @@ def _by_wording(text: str) -> dict[str, list[Entry]]:
 
 
 def _lines_outside(text: str) -> list[str]:
-    """The lines that belong to no entry."""
+    """The lines outside of entries."""
     lines = split_lines(text)
     inside = {at for each in parse(text) for at in range(each.start, each.end)}
     rest = (line for at, line in enumerate(lines) if at not in inside)
@@ -229,28 +233,32 @@ def _lines_outside(text: str) -> list[str]:
 
 
 _DECORATION = r"[\W\d_]+"
-"""What may stand before the word: an emoji, a number, the marks of bold text."""
+"""Before the status in a heading: an emoji, a number, bold marks."""
 
 
 class StatusSection(NamedTuple):
-    """What stands under a heading, on the lines START to END."""
+    """The lines START to END under a heading that may name a status.
+
+    An entry belongs under the heading with its status, else under one of the same kind: a paused
+    project under `## Active`, an abandoned one under `## Completed`.
+    """
 
     start: int
     end: int
     status: str
-    """The status of the layer that its heading names; empty for any other heading."""
+    """The status that its heading names; empty for another heading."""
     level: int
-    """That of its heading: the second, or the first where only such headings name a status."""
+    """The level of its heading: 2, or 1 if only such headings name a status."""
     part: int
-    """The number of the first-level heading above it: work and home may have sections each."""
+    """The number of the first-level heading above it; each may have its own sections."""
 
     def holds(self, line: int) -> bool:
-        """Whether the line with this number stands in it."""
+        """Whether LINE is in this section."""
         return self.start < line < self.end
 
 
 def sections_of(text: str, layer: Layer | None) -> tuple[StatusSection, ...]:
-    """The sections of TEXT; none where the layer knows no status, or no heading names one."""
+    """Return the sections of TEXT; none if no heading names a status of LAYER."""
     known = layer.statuses + layer.retired if layer else ()
     if not known or "#" not in text:
         return ()
@@ -261,7 +269,7 @@ def sections_of(text: str, layer: Layer | None) -> tuple[StatusSection, ...]:
         return found
     firsts = tuple(_firsts(above, len(lines), known))
     named = next((at for at, each in enumerate(firsts) if each.status), None)
-    # A single one is the title of the file, and what stands above the first with a status as well.
+    # A single one is the title of the file, and so are those above the first with a status.
     return firsts[named:] if len(firsts) > 1 and named is not None else ()
 
 
@@ -283,12 +291,12 @@ def _firsts(above: Sequence[Heading], end: int, known: Sequence[str]) -> Iterato
 
 
 def _named(heading: Heading, known: Sequence[str]) -> str:
-    """The status with which HEADING begins."""
+    """The status at the start of HEADING."""
     return one_of(re.sub(f"^{_DECORATION}", "", heading.title), known)
 
 
 def line_for_new(text: str, entry: Entry, layer: Layer | None) -> int | None:
-    """The line before which ENTRY, which is new in TEXT, comes; None for behind the last entry."""
+    """Return the line before which the new ENTRY goes; None for after the last entry."""
     sections = sections_of(text, layer)
     if not sections or layer is None:
         return None
@@ -300,12 +308,12 @@ def line_for_new(text: str, entry: Entry, layer: Layer | None) -> int | None:
     behind = known[-1].end - 1 if known else sections[-1].end - 1
     last = next((each for each in sections if each.start <= behind < each.end), None)
     if last and last.status in layer.retired and status not in layer.retired:
-        return sections[0].start  # rather under no heading than under Completed
+        return sections[0].start  # better under no heading than under Completed
     return None
 
 
 def line_for_moved(text: str, entry: Entry, layer: Layer | None) -> int | None:
-    """The line before which ENTRY of TEXT belongs, whose status has changed; None: it stays."""
+    """Return the line before which ENTRY belongs after a change of status; None if it stays."""
     sections = sections_of(text, layer)
     if not sections or layer is None:
         return None
@@ -317,7 +325,7 @@ def line_for_moved(text: str, entry: Entry, layer: Layer | None) -> int | None:
     beside = [each for each in sections if each.part == part]
     fit = _fitting(beside, status, layer)
     if fit is None and here and here.status in retired and status not in retired:
-        return beside[0].start  # rather under no heading than under Completed
+        return beside[0].start  # better under no heading than under Completed
     if fit is None or (here and here.status == fit.status):
         return None
     fits_as_well = (
@@ -331,7 +339,7 @@ def _part_at(text: str, line: int) -> int:
 
 
 def _fitting(sections: Sequence[StatusSection], status: str, layer: Layer) -> StatusSection | None:
-    """The first section for STATUS; one that is unknown, or none, is not taken for retired."""
+    """The first section for STATUS; an unknown status does not count as retired."""
     exact = (each for each in sections if each.status and each.status == status)
     is_retired = status in layer.retired
     alike = (

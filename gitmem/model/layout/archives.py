@@ -8,41 +8,45 @@ from datetime import date, datetime, time
 from itertools import islice
 
 from gitmem.errors import Conflict
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import Layer, Layout, filled, moment_values
 from gitmem.model.paths import MAX_DEPTH, MAX_PATH_BYTES, fold, numbered
 
 ARCHIVE = "archive"
-"""Where things go that belong to no layer."""
+"""The archive of files that belong to no layer."""
 ROOM = 64
-"""Bytes of a path in an archive that stay free for numbers: the same name may come again."""
+"""Bytes of a path in an archive that stay free for a number: the same name may come again."""
 
 
 def archives(layout: Layout) -> tuple[str, ...]:
-    """The folders to which things retire; none of them lies in another."""
+    """Return the archive folders of LAYOUT; none of them lies in another."""
     folders = sorted({ARCHIVE, *(each.archive for each in layout.layers)})
     return tuple(x for x in folders if not any(x.startswith(f"{each}/") for each in folders))
 
 
 def is_archived(layout: Layout, path: str) -> bool:
-    """Whether PATH is an archive, or in one."""
+    """Whether PATH is an archive folder or lies in one."""
     return archive_of(layout, path) != ""
 
 
 def archive_of(layout: Layout, path: str) -> str:
-    """The archive that PATH is, or is in; empty for what is still in use."""
+    """Return the archive folder that PATH is or lies in; empty for active memory."""
     holding = (each for each in archives(layout) if path == each or path.startswith(f"{each}/"))
     return next(holding, "")
 
 
 def archive_path(layout: Layout, path: str, first: str = "") -> str:
-    """Where PATH goes, or an entry of it; of a folder, the layer of its FIRST file decides."""
+    """Return where PATH, or an entry of it, is archived.
+
+    For a folder, the layer of its FIRST file decides.
+    """
     layer = layout.layer_of(first or path)
     return path_in(layer.archive if layer else ARCHIVE, path)
 
 
 def path_in(archive: str, path: str) -> str:
-    """Where PATH goes in the folder ARCHIVE, if nothing of that name is there."""
-    # As deep or as long as can be, the outermost folders make room for the archive.
+    """Return where PATH goes in the folder ARCHIVE, if that name is free."""
+    # A path at its limit of depth or length loses outer folders to the archive.
     while "/" in path and not _has_room(f"{archive}/{path}"):
         path = path.partition("/")[2]
     return f"{archive}/{path}"
@@ -53,7 +57,7 @@ def _has_room(path: str) -> bool:
 
 
 def in_the_way(path: str, archive: str) -> str:
-    """What of a file at PATH leaves no room for the folder ARCHIVE: itself, a twin, or nothing."""
+    """Return the part of PATH, a file or a case twin, that blocks the folder ARCHIVE."""
     ours, theirs = path.split("/"), archive.split("/")
     for end, (one, other) in enumerate(zip(ours, theirs, strict=False), 1):
         if fold(one) != fold(other):
@@ -64,13 +68,17 @@ def in_the_way(path: str, archive: str) -> str:
 
 
 MOST_LOGS = 100
-"""How many logs of one day there may be beside the first."""
+"""The most logs of one day beside the first."""
 DATE = "{date}"
 _DAY = r"(\d{4}-\d\d-\d\d)"
 
 
 def header_day(layer: Layer, data: bytes) -> date | None:
-    """The day of which the log DATA is by its header; None where it has none."""
+    """Return the day in the header of the log DATA; None without a header.
+
+    The first line that is a header counts, wherever it stands. Blanks may follow the date; a line
+    with more text is no header.
+    """
     if DATE not in layer.header:
         return None
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
@@ -78,19 +86,19 @@ def header_day(layer: Layer, data: bytes) -> date | None:
     for found in re.finditer(form, text, re.MULTILINE | re.ASCII):
         try:
             return date.fromisoformat(found[1])
-        except ValueError:  # the 30th of February is no day, so this is no header
+        except ValueError:  # not a header: the 30th of February
             continue
     return None
 
 
 def _as_regex_of_day(pattern: str) -> str:
-    """PATTERN as a regular expression: its first date is wanted, other variables are any word."""
+    """PATTERN as a regular expression that captures its first date."""
     found = re.escape(pattern).replace(re.escape(DATE), _DAY, 1)
     return re.sub(r"\\{\w+\\}", r"[^/\\s]+", found)
 
 
 def new_log(layer: Layer, day: date) -> bytes:
-    """What a log of DAY begins with."""
+    """Return the first lines of a log of DAY."""
     return f"{filled(layer.header, _values(day))}\n\n".encode() if layer.header else b""
 
 
@@ -99,7 +107,7 @@ def _values(day: date) -> dict[str, str]:
 
 
 def with_header(layer: Layer, day: date, data: bytes) -> bytes:
-    """DATA with the header of DAY put in front, in the manner of its lines."""
+    """Return DATA with the header of DAY before it, in the line endings of DATA."""
     bom = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
     head = new_log(layer, day)
     if b"\r\n" in data:
@@ -108,22 +116,24 @@ def with_header(layer: Layer, day: date, data: bytes) -> bytes:
 
 
 def rotated_path(layer: Layer, day: date, taken: Callable[[str], bool]) -> str:
-    """Where the log of DAY goes: its own name, or with -1 to -100 where that is taken."""
-    wanted = filled(layer.rotated, _values(day))
-    for path in islice(numbered(wanted), MOST_LOGS + 1):
+    """Return where the log of DAY goes: its own name, or with -1 to -100 if that is TAKEN."""
+    target = filled(layer.rotated, _values(day))
+    for path in islice(numbered(target), MOST_LOGS + 1):
         if not taken(path):
             return path
     raise Conflict(
-        f"there are too many logs for {day}: {wanted} and {MOST_LOGS} more",
-        hint="move some of them away, for example "
-        f"`gitmem rm {next(islice(numbered(wanted), 1, None))}`",
-        path=wanted,
+        f"too many logs for {day}: {target} and {MOST_LOGS} more",
+        hint=Hint(
+            "archive some of them, for example ",
+            call("rm", next(islice(numbered(target), 1, None))),
+        ),
+        path=target,
         date=day.isoformat(),
     )
 
 
 def rotated_day(layer: Layer, path: str) -> tuple[date, int] | None:
-    """The day and the number of a log that has rotated, by its path; None for any other file."""
+    """Return the day and the number of a rotated log by its PATH; None for any other file."""
     stem, ending = _parted(layer.rotated)
     found = re.fullmatch(
         rf"{_as_regex_of_day(stem)}(?:-(\d{{1,3}}))?{re.escape(ending)}", path, re.ASCII
@@ -135,6 +145,6 @@ def rotated_day(layer: Layer, path: str) -> tuple[date, int] | None:
 
 
 def _parted(path: str) -> tuple[str, str]:
-    """A path before its ending, and the ending with its dot."""
+    """PATH without its extension, and the extension with its dot."""
     stem, dot, ending = path.rpartition(".")
     return (stem, dot + ending) if stem and "/" not in ending else (path, "")

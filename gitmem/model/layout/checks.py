@@ -13,29 +13,31 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from gitmem.errors import GitmemError, LayoutRefused
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import FILE, TIMES, filled, is_glob, variables_in
 from gitmem.model.paths import check_path, fold
 
 MAX_NESTING = 8
 
 Keys = tuple[str | int, ...]
-"""The way to a value: keys of mappings, numbers of lists."""
+"""The path to a value: keys of mappings, numbers in lists."""
 
 
 def refuse(line: int, key: str, why: str, hint: str) -> NoReturn:
-    """Say what is wrong, and where."""
+    """Raise LayoutRefused with the line and the key."""
     where = f" line {line}" if line else ""
     named = f", {key}" if key else ""
     raise LayoutRefused(
         f"{FILE}{where}{named}: {why}",
-        hint=hint or f"`gitmem read {FILE}` shows what counts; docs/layouts.md has every key",
+        hint=hint
+        or Hint(call("read", FILE), " shows the layout in use; docs/layouts.md lists every key"),
         line=line,
         key=key,
     )
 
 
 def loaded(text: str) -> tuple[Any, object]:
-    """The file as nodes, which know their lines, and as values."""
+    """Return TEXT as YAML nodes, which know their lines, and as values; raise LayoutRefused."""
     import yaml  # only where a layout is read for the first time
 
     try:
@@ -47,32 +49,32 @@ def loaded(text: str) -> tuple[Any, object]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
-        refuse(mark.line + 1 if mark else 0, "", f"this is no YAML: {problem}", "")
+        refuse(mark.line + 1 if mark else 0, "", f"not valid YAML: {problem}", "")
     except (ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
-        refuse(0, "", f"this cannot be read: {error}", "")
+        refuse(0, "", f"unreadable value: {error}", "")
 
 
 def _check_events(yaml: Any, text: str) -> None:
-    """Before anything is built: a few aliases stand for gigabytes, deep nesting for a crash."""
+    """Refuse aliases and deep nesting, which could cost gigabytes, before any value is built."""
     depth = 0
     for event in yaml.parse(text, Loader=_loader(yaml)):
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_NESTING:
-            refuse(_line(event), "", "this nests too deep", "")
+            refuse(_line(event), "", "nested too deep", "")
         if isinstance(event, yaml.AliasEvent):
-            refuse(_line(event), "", "aliases (*name) are not read", "write the value out")
+            refuse(_line(event), "", "aliases (*name) are not supported", "write the value out")
 
 
 def _check_keys(node: Any, at: Keys = ()) -> None:
-    """Of a key that stands twice YAML would forget the first."""
+    """Refuse a doubled key, of which YAML would drop the first value."""
     pairs = [each for each in node.value if isinstance(each, tuple)] if _has_parts(node) else []
     seen = set()
     for name, value in pairs:
         key = name.value if isinstance(name.value, str) else ""
         if key in seen:
             named = ".".join(map(str, (*at, key)))
-            refuse(_line(name), named, "this key stands twice", "keep one of them")
+            refuse(_line(name), named, "duplicate key", "keep one of them")
         seen.add(key)
         _check_keys(value, (*at, key))
 
@@ -90,7 +92,7 @@ def _line(event: Any) -> int:
 
 
 def line_of(root: Any, keys: Keys) -> int:
-    """The line on which KEYS stand; the nearest that exists, where they do not."""
+    """Return the line of KEYS in the file, or of the nearest key that exists."""
     node, line = root, _line(root) if root else 1
     for key in keys:
         found = _child(node, key)
@@ -118,27 +120,27 @@ _SAMPLES = {
     "user": "somebody",
 }
 _STRAY = {
-    "?[]": "globs are * and **; ? and brackets are not read",
-    "{}": "a brace stands only around a variable: {date}",
+    "?[]": "globs are * and **; ? and brackets are not supported",
+    "{}": "braces are for variables only: {date}",
 }
 _FINER = ("month", "week", "date", "datetime")
 _OF_KIND = {"journal": (*TIMES, "user"), "profile": ("user",)}
 
 
 def fault_of(pattern: str, variables: Sequence[str] = (), *, globs: bool = False) -> str:
-    """What is wrong with a path in which VARIABLES, and GLOBS if so, may stand."""
+    """Return what is wrong with PATTERN, which may use VARIABLES, and globs if GLOBS."""
     for each in variables_in(pattern):
         if each not in variables:
             known = ", ".join(f"{{{name}}}" for name in variables)
-            return f"there is no {{{each}}} here, only {known or 'a plain path'}"
+            return f"{{{each}}} is not allowed here, only {known or 'a plain path'}"
     if is_glob(pattern) and not globs:
-        return "there is no * here: this names one file"
+        return "* is not allowed here: this names one file"
     plain = filled(pattern, _SAMPLES).replace("*", "x")
     for marks, why in _STRAY.items():
         if set(plain) & set(marks):
             return why
     if fold(pattern.partition("/")[0]) == fold(FILE):
-        return f"{FILE} is the layout itself, and no memory"
+        return f"{FILE} is the layout itself, not memory"
     try:
         check_path(plain)
     except GitmemError as error:
@@ -147,36 +149,36 @@ def fault_of(pattern: str, variables: Sequence[str] = (), *, globs: bool = False
 
 
 def fault_of_rotated(pattern: str) -> str:
-    """What is wrong with the path to which a log goes: its day makes it another one each time."""
+    """Return what is wrong with PATTERN as the path of rotated logs, one for each day."""
     if variables_in(pattern).count("date") != 1:
-        return "a log goes to a path with {date}, once"
+        return "`rotated` needs {date}, once"
     return fault_of(pattern, ("date",))
 
 
 def fault_of_kind(kind: str, pattern: str) -> str:
-    """What is wrong with PATTERN as the path of a layer of that KIND."""
+    """Return what is wrong with PATTERN as the path of a layer of KIND."""
     used, allowed = variables_in(pattern), _OF_KIND.get(kind, ())
     if kind in ("document", "entries", "log") and (used or is_glob(pattern)):
-        return f"a layer of the kind {kind} is one file"
+        return f"a layer of kind {kind} is one file"
     if kind == "notes":
-        return "notes are named one by one: * may stand here, a variable not" if used else ""
+        return "the path of notes may have *, but no variable" if used else ""
     if is_glob(pattern):
-        return f"a {kind} is found by its variables: there is no * here"
+        return f"* is not allowed in the path of a {kind}: its variables find its files"
     odd = next((each for each in used if each not in allowed), "")
     if odd:
-        return f"there is no {{{odd}}} in the path of a {kind}"
+        return f"{{{odd}}} is not allowed in the path of a {kind}"
     if kind == "profile" and used != ("user",):
         return "a profile's path needs {user}, once"
     return _fault_of_journal(pattern, used) if kind == "journal" else ""
 
 
 def fault_of_rollup(kind: str, pattern: str) -> str:
-    """What is wrong with rolling up a layer of that KIND whose files are at PATTERN."""
+    """Return what is wrong with `rollup` for a layer of KIND with the path PATTERN."""
     if kind != "journal":
         return "only the pages of a journal are rolled up"
     if len(variables_in(pattern)) > 1:
-        return "what is rolled up has one variable in its path, and no {user}"
-    return "there is nothing above a month" if "{month}" in pattern else ""
+        return "`rollup` needs one variable in the path, and no {user}"
+    return "months are not rolled up" if "{month}" in pattern else ""
 
 
 def _fault_of_journal(pattern: str, used: Sequence[str]) -> str:
@@ -184,10 +186,10 @@ def _fault_of_journal(pattern: str, used: Sequence[str]) -> str:
     if not times:
         return "a journal's path needs {date}, {datetime}, {week} or {month}"
     if used.count("user") > 1:
-        return "{user} stands once"
+        return "{user} is allowed once"
     if any(len(variables_in(part)) > 1 for part in pattern.split("/")):
-        return "each variable needs a part of the path for itself: {month}/{date}.md"
+        return "one variable for each part of the path: {month}/{date}.md"
     if sorted(set(times)) != times:
-        # The last one dates the file, so it has to say the most.
-        return "of the variables of time the finest stands last, and none twice: {month}/{date}.md"
+        # The last variable dates the file, so it has to be the finest.
+        return "put the finest variable of time last, and none twice: {month}/{date}.md"
     return ""

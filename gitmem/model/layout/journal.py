@@ -1,7 +1,7 @@
-"""The days of a journal: which date a file's name means, and how long ago that was.
+"""Dates of journal pages: the date that a file name means, and its age.
 
-Names are read in every form that is in use, whatever form a layout writes: `2026-02-08`,
-`20260208`, `2026-02-08T14-30-00`, each also with `-2` behind it, `2026-W06` and `2026-02`.
+All common forms are read, whichever a layout writes: `2026-02-08`, `20260208`,
+`2026-02-08T14-30-00`, each also with a suffix `-2`, `2026-W06` and `2026-02`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 TYPES = ("day", "week", "month")
 UNKNOWN = "unknown"
-"""The age of what has no date."""
+"""The age of a page without a date."""
 
 _FORMS = (
     r"(?P<y>[0-9]{4})(?P<dash>-?)(?P<m>[0-9]{2})(?P=dash)(?P<d>[0-9]{2})"
@@ -23,7 +23,7 @@ _MONTH = r"([0-9]{4})-([0-9]{2})"
 _TIME = r"(?:[01][0-9]|2[0-3])-[0-5][0-9]-[0-5][0-9]"
 _WEEK_DAYS = 7
 _DATE = len("2026-02-08")
-# Not by strftime, which speaks the language of whoever runs it.
+# Not by strftime, which uses the locale of the process.
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -32,20 +32,20 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 
 
 class Day(NamedTuple):
-    """When something happened; of two, the later one is greater. No date is the earliest."""
+    """A date that sorts: a later one is greater, and no date is the least."""
 
     date: str = ""
-    """As YYYY-MM-DD; a week and a month count from their last day."""
+    """YYYY-MM-DD; of a week or a month, its last day."""
     time: str = ""
     number: int = 0
-    """What tells two of the same day or second apart."""
+    """The suffix that distinguishes two of the same day or second."""
 
 
 NEVER = Day()
 
 
 def is_day(name: str) -> bool:
-    """Whether NAME is just a date: of those, the later one is also the greater word."""
+    """Whether NAME is a plain date, which sorts as a text, too."""
     if len(name) != _DATE or not name[4] == name[7] == "-":
         return False
     try:
@@ -56,7 +56,7 @@ def is_day(name: str) -> bool:
 
 
 def day_of(name: str) -> Day:
-    """The day that a journal's file NAME, without its ending, stands for; NEVER for no date."""
+    """Return the day of a journal page by its NAME without extension; NEVER for no date."""
     if not name[:4].isdecimal():
         return NEVER
     if is_day(name):
@@ -75,7 +75,7 @@ def day_of(name: str) -> Day:
 
 
 def type_of(name: str) -> str:
-    """Which span a journal's file stands for by its NAME: day, week or month."""
+    """Return the span of a journal page by its NAME: day, week or month."""
     if len(name) > len("2026-W06"):
         return "day"
     if re.fullmatch(_WEEK, name):
@@ -84,7 +84,7 @@ def type_of(name: str) -> str:
 
 
 def day_from(value: object, zone: tzinfo) -> Day:
-    """The day that a field of frontmatter says; NEVER where that is no date."""
+    """Return the day in a frontmatter VALUE; NEVER for no date."""
     if isinstance(value, str):
         words = value.strip()
         try:
@@ -96,14 +96,14 @@ def day_from(value: object, zone: tzinfo) -> Day:
     if isinstance(value, datetime):
         try:
             local = value.astimezone(zone) if value.tzinfo else value
-        except (ValueError, OverflowError):  # in ZONE it would be before the first day of all
+        except (ValueError, OverflowError):  # before the first day of the calendar in ZONE
             return NEVER
         return Day(f"{local.date()}", local.strftime("%H-%M-%S"))
     return Day(f"{value}") if isinstance(value, date) else NEVER
 
 
 def age_label(day: str, today: date) -> str:
-    """How many calendar days before TODAY the date DAY is, in words."""
+    """Return the age of DAY in calendar days before TODAY, in words."""
     if not day:
         return UNKNOWN
     days = (today - date.fromisoformat(day)).days
@@ -116,7 +116,7 @@ def age_label(day: str, today: date) -> str:
 
 
 def _last_day(name: str) -> str:
-    """The last day of the week or month called NAME; nothing where it is none."""
+    """The last day of the week or month NAME; nothing for another name."""
     week = re.fullmatch(_WEEK, name)
     if week:
         return f"{date.fromisocalendar(int(week[1]), int(week[2]), _WEEK_DAYS)}"
@@ -128,7 +128,7 @@ def _last_day(name: str) -> str:
 
 
 def spelled(day: str) -> str:
-    """A day as people name it, for a YYYY-MM-DD: `8 February 2026, Sunday`; nothing for no day."""
+    """Return DAY, a YYYY-MM-DD, in words: `8 February 2026, Sunday`; nothing for another text."""
     try:
         found = date.fromisoformat(day)
     except ValueError:

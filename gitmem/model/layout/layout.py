@@ -1,7 +1,7 @@
-"""A layout: which layers of memory a group has, and how each is written, shown, budgeted and aged.
+"""A layout: the layers of a group, and how each is written, shown, budgeted and aged.
 
-A memory system is data. What a `gitmem.yaml` says becomes the values here (`parse` reads it),
-and no code knows the name of any system.
+A memory system is data: `parse` turns a `gitmem.yaml` into these values, and no code knows the name
+of a system.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 FILE = "gitmem.yaml"
-"""Where a group keeps its layout."""
+"""The file with the layout of a group."""
 HAS = " has "
-"""What stands in a mark of `recognise` between a file and what it says."""
+"""Between a file and its text in a mark of `recognise`."""
 VERSION = 1
-"""The form of that file, its key `gitmem`."""
+"""The format of that file: its key `gitmem`."""
 
 KINDS = ("document", "entries", "log", "journal", "notes", "profile")
 LOADS = ("always", "recent", "user", "query", "never")
@@ -25,12 +25,12 @@ POLICIES = ("free", "append-only", "write-once", "protected")
 RENDERINGS = ("whole", "summary", "pointer")
 FORMATS = ("xml", "sections", "markdown", "snippets", "json")
 TIMES = ("date", "datetime", "week", "month")
-"""The variables that the clock fills in."""
+"""Variables with a value from the clock."""
 VARIABLES = (*TIMES, "user")
 NAMES = ("encoded", "literal")
-"""How the id of a user becomes the name of a file."""
+"""How a user id becomes a file name."""
 ROLLUPS = ("move", "keep")
-"""What becomes of the pages of a journal whose week or month has its summary."""
+"""What `rollup` does with the pages that a summary covers."""
 
 
 class Layer(NamedTuple):
@@ -39,10 +39,10 @@ class Layer(NamedTuple):
     name: str
     kind: str
     path: str
-    """A path, where {date} and the other variables and globs may stand."""
+    """A path, which may have variables such as {date}, and globs."""
     load: str = "never"
     recent: int = 0
-    """How many of the newest, where the load rule is `recent`."""
+    """How many of the newest files, for `load: recent`."""
     label: str = ""
     """The heading of its section."""
     render: str = "whole"
@@ -52,11 +52,11 @@ class Layer(NamedTuple):
     policy: str = "free"
     ages: bool = False
     archive: str = "archive"
-    """The folder to which its things retire."""
+    """Its archive folder."""
     importance: int = 3
-    """1 is the last to be left out of a prompt that is too small, 5 the first."""
+    """1 is dropped last from a prompt that is too small, 5 first."""
     shared: bool = False
-    """True when the group `global` contributes to it."""
+    """Whether the group `global` contributes to it."""
     rotated: str = ""
     """Where a log goes when its day is over."""
     header: str = ""
@@ -64,43 +64,43 @@ class Layer(NamedTuple):
     default: str = ""
     """The file from which a new profile starts."""
     fields: tuple[str, ...] = ()
-    """The fields of an entry, in the order in which they are written."""
+    """The fields of an entry, in their order."""
     statuses: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()
-    """Those statuses that say an entry has had its time."""
+    """The statuses of an outdated entry."""
     types: tuple[str, ...] = ()
     strict: bool = False
-    """True when an unknown status or type is refused, not only remarked."""
+    """Whether an unknown status or type is refused, not only warned about."""
     exclusive: str = ""
-    """Layers with the same word here never hold the same thing twice."""
+    """Layers with the same word here must not have the same entry twice."""
     lint: tuple[str, ...] = ()
     """Rules for its content: no-secrets, no-config-values."""
     names: str = "encoded"
-    """How the id of a user whom nothing is known of becomes the name of a file."""
+    """How the id of a new user becomes a file name."""
     rollup: str = ""
-    """Whether its pages retire to the archive when they are rolled up, or stay; empty for never."""
+    """Whether pages that are rolled up move to the archive or stay; empty for no rollup."""
 
     @property
     def heading(self) -> str:
-        """What stands above it in a prompt."""
+        """Its heading in a prompt."""
         return self.label or self.name
 
     @property
     def is_literal(self) -> bool:
-        """Whether a new profile is named by the id itself, where a file can be called so."""
+        """Whether a new profile is named by the user id itself, where that is a valid name."""
         return self.names == "literal"
 
     @property
     def display_path(self) -> str:
-        """Its path for a reader: `users/<user>.md`."""
+        """Its path for people: `users/<user>.md`."""
         return re.sub(r"\{(\w+)\}", r"<\1>", self.path)
 
     def covers(self, path: str) -> bool:
-        """Whether a file at PATH belongs here: a variable stands for any one name."""
+        """Whether a file at PATH belongs here, rotated logs included."""
         return self.holds(path) or (self.rotated != "" and fits(self.rotated, path))
 
     def holds(self, path: str) -> bool:
-        """Whether PATH is where this layer is written now: a log that has rotated is past."""
+        """Whether this layer is written at PATH; a rotated log is not."""
         return fits(self.path, path)
 
 
@@ -112,11 +112,11 @@ class Compaction(NamedTuple):
 
 
 class Migration(NamedTuple):
-    """What `migrate` brings into its present form."""
+    """What `migrate` changes."""
 
     old: str = ""
     new: str = ""
-    """A file of the name OLD becomes NEW."""
+    """The file OLD is renamed to NEW."""
     sections: str = ""
     """Sections of NEW whose heading begins so ..."""
     into: str = ""
@@ -124,54 +124,54 @@ class Migration(NamedTuple):
 
 
 class Retrieval(NamedTuple):
-    """How much a prompt may call for, and when it calls for nothing."""
+    """How many passages a prompt retrieves, and when it retrieves none."""
 
     top: int = 8
     """Passages."""
     chars: int = 6000
     gate: float = 0.3
-    """How much of a sentence the best passage has to have in it, by how rare the words are."""
+    """The share of a sentence that the best passage must contain, weighted by rarity."""
 
 
 class TranscriptSettings(NamedTuple):
-    """What is asked of conversations."""
+    """Settings for recorded conversations."""
 
     threshold: int = 30
-    """More unsummarised messages than these are too many."""
+    """Above this number of unsummarised messages a summary is due."""
     record: bool = True
-    """Whether the hooks of an agent keep what was said in its sessions."""
+    """Whether hooks record the sessions of an agent."""
 
 
 class Layout(NamedTuple):
-    """What a group's `gitmem.yaml` says."""
+    """The content of a group's `gitmem.yaml`."""
 
     name: str = ""
     timezone: str = ""
     format: str = "xml"
     annotate: bool = False
     budget: int = 0
-    """Characters that an injection may have; 0 is no limit."""
+    """The most characters of an injection; 0 is no limit."""
     layers: tuple[Layer, ...] = ()
     compact: Compaction = Compaction()
     migrate: Migration = Migration()
     retrieve: Retrieval = Retrieval()
     transcripts: TranscriptSettings = TranscriptSettings()
     allow: tuple[str, ...] = ()
-    """Patterns of files that the memory actions may read; nothing for all."""
+    """Patterns of files that memory actions may read; empty for all."""
     include: tuple[str, ...] = ()
-    """Patterns of files that are memory beside what the layers name, in a folder elsewhere."""
+    """Patterns of more memory files, in a folder outside the store."""
     ignore: tuple[str, ...] = ()
-    """Patterns of files that are no memory there, whatever names them."""
+    """Patterns of files there that are not memory, whatever names them."""
     recognise: tuple[str, ...] = ()
-    """Files by which a folder that somebody already has is known to be of this kind."""
+    """Marks by which an existing folder is recognised."""
     unknown: tuple[str, ...] = ()
-    """Keys of the file that only a newer gitmem can read: they are passed over."""
+    """Keys that this gitmem does not know and skips."""
 
     @property
     def summaries(self) -> str:
-        """Where the summary of a compacted session goes, whoever compacts; empty for nowhere.
+        """The path pattern for the summary of a compacted session; empty for none.
 
-        Without a word on it in the layout, by what there is: episodes, a log, or another journal.
+        Without `compact` in the layout it is that of episodes, a log, or another journal.
         """
         if self.compact.into or self.compact.daily:
             return self.compact.into or self.compact.daily
@@ -189,18 +189,18 @@ class Layout(NamedTuple):
         return next((each for each in self.layers if each.covers(path)), None)
 
     def layers_before(self, layer: Layer) -> tuple[Layer, ...]:
-        """The layers that LAYER stands behind: a file that fits one of them is not its own."""
+        """The layers before LAYER: a file that matches one of them is not LAYER's."""
         return self.layers[: self.layers.index(layer)]
 
     def allows(self, path: str) -> bool:
-        """Whether the memory actions may read the file at PATH."""
+        """Whether memory actions may read the file at PATH."""
         return not self.allow or any(fits(each, path) for each in self.allow)
 
     def spelled(self, has: Callable[[str], bool]) -> Layout:
-        """This layout with the names that files have, by what it HAS: `memory.md` for `MEMORY.md`.
+        """Return the layout with the names that files have: `memory.md` for `MEMORY.md`.
 
-        A name in small letters counts where that of the layout is not there: some systems take
-        both, and on a file system that knows no case they are one.
+        HAS tells whether a file exists. The lower-case name counts where the layout's own is
+        missing: some systems accept both, and a case-insensitive file system has one file.
         """
         taken = {each.path for each in self.layers}
         others = {path: lower_name(path) for path in self._files()}
@@ -212,14 +212,14 @@ class Layout(NamedTuple):
         return self._renamed(renamed) if renamed else self
 
     def silenced(self, has: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-        """Files in small letters that no layer shows, each with the one that counts instead."""
+        """Lower-case files that no layer shows, each with the file that counts instead."""
         for path in (each.path for each in self.layers):
             small = lower_name(path)
             if small and has(path) and has(small) and self.layer_of(small) is None:
                 yield small, path
 
     def _files(self) -> Iterator[str]:
-        """Every path that it names."""
+        """Every path in the layout."""
         yield from (each.path for each in self.layers)
         yield from (*self.compact, self.migrate.old, self.migrate.new, self.migrate.into)
         yield from self.allow
@@ -233,7 +233,7 @@ class Layout(NamedTuple):
             path, has, text = mark.partition(HAS)
             return f"{real(path)}{has}{text}"
 
-        # The name that is not there stays allowed: who asks for it gets the other.
+        # The missing name stays allowed: a request for it gets the other file.
         allow = dict.fromkeys((*self.allow, *map(real, self.allow)))
         return self._replace(
             layers=tuple(each._replace(path=real(each.path)) for each in self.layers),
@@ -244,29 +244,29 @@ class Layout(NamedTuple):
         )
 
     def policy_of(self, path: str) -> str:
-        """How the file at PATH may be written; the layout itself always freely."""
+        """Return the write policy of the file at PATH; `free` outside of layers."""
         layer = next((each for each in self.layers if each.holds(path)), None)
         return layer.policy if layer else "free"
 
 
 EMPTY = Layout()
-"""The layout of a group that has none: every file is free, and nothing is shown."""
+"""The layout of a group without one: every file is free, and nothing is shown."""
 
 
 def budget_state(layer: Layer, size: int) -> str:
-    """`over` the budget, `near` it, or `ok`."""
+    """Return `over`, `near` or `ok`: SIZE against the budget; a file at its budget is inside."""
     if layer.budget and size > layer.budget:
         return "over"
     return "near" if layer.warn and size > layer.warn else "ok"
 
 
 def budget_percent(layer: Layer, size: int) -> int:
-    """How much of the budget is used; 0 where there is none."""
+    """Return the used share of the budget in percent; 0 without a budget."""
     return round(100 * size / layer.budget) if layer.budget else 0
 
 
 def filled(pattern: str, values: Mapping[str, str]) -> str:
-    """PATTERN with its variables replaced; raises KeyError for one that has no value."""
+    """Return PATTERN with its variables replaced; KeyError for one without a value."""
     return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], pattern)
 
 
@@ -276,7 +276,7 @@ def variables_in(pattern: str) -> tuple[str, ...]:
 
 
 def lower_name(path: str) -> str:
-    """The other name by which a file is known; nothing for a pattern, or where it is the same."""
+    """Return the lower-case name of a file; nothing for a pattern, or where it is the same."""
     if "*" in path or "{" in path:
         return ""
     folder, slash, name = path.rpartition("/")
@@ -285,12 +285,12 @@ def lower_name(path: str) -> str:
 
 
 def is_glob(pattern: str) -> bool:
-    """Whether PATTERN stands for any number of names."""
+    """Whether PATTERN has a glob."""
     return "*" in pattern
 
 
 def moment_values(moment: datetime) -> dict[str, str]:
-    """What the variables of time stand for at MOMENT."""
+    """Return the values of the time variables at MOMENT."""
     year, week, _ = moment.isocalendar()
     return {
         "date": f"{moment.date()}",
@@ -301,9 +301,9 @@ def moment_values(moment: datetime) -> dict[str, str]:
 
 
 def fits(pattern: str, path: str) -> bool:
-    """Whether PATH fits PATTERN, whose variables stand for any one name."""
+    """Whether PATH matches PATTERN, whose variables match any one name."""
     if path == FILE:
-        return False  # the layout itself is no memory, whatever a glob says
+        return False  # the layout itself is not memory, whatever a glob matches
     if "{" not in pattern and "*" not in pattern:
         return pattern == path
     return re.fullmatch(_as_regex(pattern), path, re.DOTALL) is not None
@@ -311,7 +311,7 @@ def fits(pattern: str, path: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _as_regex(pattern: str) -> str:
-    """`*` and a variable stay inside one name; `**` crosses, and `**/` may be no folder at all."""
+    """`*` and a variable stay inside one name; `**` crosses folders, and `**/` may match none."""
     marks = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
     parts = re.split(r"(\*\*/|\*\*|\*|\{\w+\})", pattern)
     return "".join(

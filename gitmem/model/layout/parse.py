@@ -1,4 +1,4 @@
-"""`gitmem.yaml`, read and judged: what is wrong is told with its line and its key."""
+"""Parser of `gitmem.yaml`; an error names the line and the key."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _NAME = r"[a-z][a-z0-9-]{0,39}"
 
 
 class _Invalid(Exception):
-    """A value that cannot be: where it stands, and why."""
+    """An invalid value: its keys, and why."""
 
     def __init__(self, keys: Keys, why: str, hint: str = "") -> None:
         super().__init__(why)
@@ -52,23 +52,23 @@ class _Invalid(Exception):
 
 
 class _UnknownKey(_Invalid):
-    """A key that nobody knows: a mistake, or of a newer gitmem."""
+    """An unknown key: a mistake, or from a newer gitmem."""
 
 
 class KeyReader(NamedTuple):
-    """One key of a mapping: how its value is read, and into which field."""
+    """How the value of one key is read, and into which field."""
 
     field: str
     read: Callable[[object, Keys], object]
 
 
 def parse(text: str, *, lenient: bool = False) -> Layout:
-    """The layout that TEXT describes, or LayoutRefused naming the line and the key.
+    """Return the layout that TEXT describes, or raise LayoutRefused with the line and the key.
 
-    LENIENT: keys that nobody knows are passed over, and named in the layout.
+    LENIENT skips unknown keys and lists them in `Layout.unknown`.
     """
     if len(text.encode("utf-8", "replace")) > MAX_BYTES:
-        refuse(0, "", f"it is larger than {MAX_BYTES:,} bytes", "keep notes elsewhere")
+        refuse(0, "", f"larger than {MAX_BYTES:,} bytes", "keep notes elsewhere")
     root, data = loaded(text)
     unknown: list[str] = []
     while True:
@@ -83,7 +83,7 @@ def parse(text: str, *, lenient: bool = False) -> Layout:
 
 
 def _drop(data: object, keys: Keys) -> None:
-    """Take the key at the end of KEYS out of the mappings in DATA."""
+    """Remove the key at the end of KEYS from the mappings in DATA."""
     for each in keys[:-1]:
         data = data[each] if isinstance(data, dict) else None
     if isinstance(data, dict):
@@ -97,7 +97,7 @@ def _layout(data: object) -> Layout:
     if given["gitmem"] != VERSION or type(given["gitmem"]) is not int:
         raise _Invalid(
             ("gitmem",),
-            f"this gitmem reads form {VERSION}, not {given['gitmem']!r}",
+            f"unsupported format {given['gitmem']!r}: this gitmem reads {VERSION}",
             "upgrade gitmem, or write `gitmem: 1`",
         )
     rest = {key: value for key, value in given.items() if key != "gitmem"}
@@ -111,7 +111,7 @@ def _fields(
     for key, value in given.items():
         reading = readings.get(key)
         if reading is None:
-            raise _UnknownKey((*at, key), f"there is no such key{_nearest(key, readings)}")
+            raise _UnknownKey((*at, key), f"unknown key{_nearest(key, readings)}")
         found[reading.field] = reading.read(value, (*at, key))
     return found
 
@@ -120,25 +120,25 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # only for an error
 
     near = get_close_matches(word, list(known), 1)
-    return f"; did you mean `{near[0]}`?" if near else f"; there are {', '.join(known)}"
+    return f"; did you mean `{near[0]}`?" if near else f"; known keys: {', '.join(known)}"
 
 
 def _layers(value: object, at: Keys) -> tuple[Layer, ...]:
     given = _mapping(value, at)
     if len(given) > MAX_LAYERS:
-        raise _Invalid(at, f"{len(given)} layers are too many; {MAX_LAYERS} is the most")
+        raise _Invalid(at, f"{len(given)} layers; at most {MAX_LAYERS} are allowed")
     found: dict[str, Layer] = {}
     for name, each in given.items():
         layer = _layer(name, each, (*at, name))
         known = found.setdefault(layer.path, layer)
         if known is not layer:
-            raise _Invalid((*at, name, "path"), f"this is the path of `{known.name}` already")
+            raise _Invalid((*at, name, "path"), f"`{known.name}` has the same path")
     return tuple(found.values())
 
 
 def _layer(name: str, value: object, at: Keys) -> Layer:
     if not re.fullmatch(_NAME, name):
-        raise _Invalid(at, "a layer's name has small letters, digits and dashes")
+        raise _Invalid(at, "a layer name has lower-case letters, digits and dashes")
     given = _mapping(value, at)
     found = _fields(given, _LAYER, at)
     for key in ("kind", "path"):
@@ -153,7 +153,7 @@ def _layer(name: str, value: object, at: Keys) -> Layer:
 
 
 def _check_sense(layer: Layer, at: Keys) -> None:
-    """Keys that are right by themselves may contradict each other."""
+    """Refuse keys that contradict each other."""
     if layer.load == "user" and "user" not in variables_in(layer.path):
         raise _Invalid((*at, "load"), "`load: user` needs {user} in the path")
     rolled = fault_of_rollup(layer.kind, layer.path) if layer.rollup else ""
@@ -161,14 +161,14 @@ def _check_sense(layer: Layer, at: Keys) -> None:
         if fault:
             raise _Invalid((*at, key), fault)
     if layer.names != NAMES[0] and layer.kind != "profile":
-        raise _Invalid((*at, "names"), "only the files of a profile are named after a user's id")
+        raise _Invalid((*at, "names"), "`names` is for profiles only")
     if layer.kind == "log" and not layer.rotated:
         raise _Invalid(at, "a log needs `rotated:`, a path with {date}")
     if layer.budget and layer.warn > layer.budget:
-        raise _Invalid((*at, "warn"), "it is above the budget")
+        raise _Invalid((*at, "warn"), "`warn` is above the budget")
     unknown = [each for each in layer.retired if layer.statuses and each not in layer.statuses]
     if unknown:
-        raise _Invalid((*at, "retired"), f"{unknown[0]!r} is none of its statuses")
+        raise _Invalid((*at, "retired"), f"{unknown[0]!r} is not in `status`")
 
 
 def _mapping(value: object, at: Keys) -> dict[str, object]:
@@ -176,7 +176,7 @@ def _mapping(value: object, at: Keys) -> dict[str, object]:
         raise _Invalid(at, "this must be a mapping of keys to values")
     for key in value:
         if not isinstance(key, str):
-            raise _Invalid(at, f"the key {key!r} must be a word")
+            raise _Invalid(at, f"the key {key!r} must be a text")
     return value
 
 
@@ -201,7 +201,7 @@ def _flag(value: object, at: Keys) -> bool:
 def _one_of(words: tuple[str, ...]) -> Callable[[object, Keys], str]:
     def read(value: object, at: Keys) -> str:
         if value not in words:
-            raise _Invalid(at, f"{value!r} is none of {', '.join(words)}")
+            raise _Invalid(at, f"{value!r} must be one of {', '.join(words)}")
         return str(value)
 
     return read
@@ -225,25 +225,25 @@ def _load(value: object, at: Keys) -> tuple[str, int]:
             return "recent", count
     if value in LOADS and value != "recent":
         return str(value), 0
-    raise _Invalid(at, f"{value!r} is none of always, recent N, user, query, never")
+    raise _Invalid(at, f"{value!r} must be one of always, recent N, user, query, never")
 
 
 def _size(value: object, at: Keys) -> int:
     found = re.fullmatch(_SIZE, str(value)) if not isinstance(value, bool) else None
     if found is None:
-        raise _Invalid(at, f"{value!r} is no size", "write bytes, or for example 4 KB")
+        raise _Invalid(at, f"{value!r} must be a size", "write bytes, or for example 4 KB")
     return int(float(found[1]) * (1024 if found[2] else 1))
 
 
 def _number(value: object, at: Keys) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10_000_000:  # noqa: PLR2004
-        raise _Invalid(at, f"{value!r} is no number of characters")
+        raise _Invalid(at, f"{value!r} must be a number of characters")
     return value
 
 
 def _importance(value: object, at: Keys) -> int:
     if type(value) is not int or not 1 <= value <= 5:  # noqa: PLR2004
-        raise _Invalid(at, f"{value!r} is none of 1 (critical) to 5 (minor)")
+        raise _Invalid(at, f"{value!r} must be 1 (critical) to 5 (minor)")
     return value
 
 
@@ -251,7 +251,7 @@ def _header(value: object, at: Keys) -> str:
     header = _text(value, at)
     for each in variables_in(header):
         if each not in TIMES:
-            raise _Invalid(at, f"there is no {{{each}}} here; there are {', '.join(TIMES)}")
+            raise _Invalid(at, f"{{{each}}} is not allowed here, only {', '.join(TIMES)}")
     return header
 
 
@@ -274,7 +274,7 @@ _any_pattern = _pattern(lambda pattern: fault_of(pattern, VARIABLES, globs=True)
 def _zone(value: object, at: Keys) -> str:
     name = _text(value, at)
     if not re.fullmatch(r"[A-Za-z0-9_+\-]+(/[A-Za-z0-9_+\-]+)*", name):
-        raise _Invalid(at, f"{name!r} is no name of a time zone", "for example Europe/Berlin")
+        raise _Invalid(at, f"{name!r} must be the name of a time zone", "for example Europe/Berlin")
     return name
 
 
@@ -294,12 +294,12 @@ def _migration(value: object, at: Keys) -> Migration:
 
 
 def _within(least: float, most: float) -> Callable[[object, Keys], float]:
-    """How a number is read that has limits; a whole one where they are."""
+    """Reader of a number from LEAST to MOST, whole if they are."""
 
     def read(value: object, at: Keys) -> float:
         kinds = int if isinstance(least, int) else int | float
         if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
-            raise _Invalid(at, f"{value!r} is no number from {least} to {most}")
+            raise _Invalid(at, f"{value!r} must be a number from {least} to {most}")
         return value
 
     return read
@@ -330,7 +330,7 @@ def _patterns(value: object, at: Keys) -> tuple[str, ...]:
 
 
 def _scope(value: object, at: Keys) -> tuple[str, ...]:
-    """Patterns of files, where a slash at the end means all of a folder."""
+    """Patterns of files; a slash at the end means everything in a folder."""
     found = _texts(value, at)
     whole = [f"{each}**" if each.endswith("/") else each for each in found]
     return tuple(_any_pattern(each, (*at, number)) for number, each in enumerate(whole))

@@ -1,8 +1,8 @@
-"""Which memory system a folder belongs to, judged by its files alone.
+"""Recognition of the memory system of a folder by its files.
 
-A layout names its marks under `recognise`: a file, a folder (`diary/`), or `PATTERN has TEXT` for
-a file that fits PATTERN and says TEXT near its beginning. A layout without marks is known by where
-its layers lie. No system is named here.
+A layout lists its marks under `recognise`: a file, a folder (`diary/`), or `PATTERN has TEXT` for
+a file that matches PATTERN and has TEXT near its beginning. Without marks, the paths of its layers
+count. No system is named here.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from gitmem.model.layout.layout import HAS, Layer, Layout
+from gitmem.model.layout.layout import HAS, Layout, fits
 
 CERTAIN, LIKELY = 0.8, 0.3
 LEAD = 0.15
-"""By how much the best has to be better than the next one, or it is a guess."""
+"""The lead of the best layout over the next one, below which it is a guess."""
 
 
 class Recognised(NamedTuple):
@@ -22,7 +22,7 @@ class Recognised(NamedTuple):
 
     layout: str
     score: float
-    """From 0 to 1: the share of its marks that were found, less where it explains few files."""
+    """From 0 to 1: the share of its marks that were found, less if it covers few files."""
     sure: str
     """certain, likely or unsure"""
     why: tuple[str, ...]
@@ -34,9 +34,9 @@ class Recognised(NamedTuple):
 def recognise(
     paths: Collection[str], heads: Mapping[str, str], layouts: Mapping[str, Layout]
 ) -> tuple[Recognised, ...]:
-    """The layouts that fit a folder with these PATHS, the best first.
+    """Return the layouts that fit a folder with PATHS, the best first.
 
-    HEADS has the first lines of its files. Only the first answer may be sure.
+    HEADS has the first lines of its files. Only the first result may be sure.
     """
     claimed = {each.path for layout in layouts.values() for each in layout.layers}
     judged = [
@@ -51,7 +51,7 @@ def recognise(
 
 
 def missing_core(layout: Layout, paths: Collection[str]) -> tuple[str, ...]:
-    """The documents that LAYOUT shows in every prompt and that are not among PATHS."""
+    """Return the documents that LAYOUT loads always and that are missing from PATHS."""
     layout = layout.spelled(paths.__contains__)
     core = (each.path for each in layout.layers if each.kind == "document")
     shown = {each.path for each in layout.layers if each.load == "always"}
@@ -59,7 +59,7 @@ def missing_core(layout: Layout, paths: Collection[str]) -> tuple[str, ...]:
 
 
 def _by_names(layout: Layout, paths: Collection[str], claimed: Collection[str]) -> Layout:
-    """LAYOUT with the names of PATHS; a small name that is CLAIMED is a mark of another layout."""
+    """LAYOUT with the names in PATHS; a lower-case name that is CLAIMED marks another layout."""
     own = {each.path for each in layout.layers}
     return layout.spelled(lambda path: path in paths and (path in own or path not in claimed))
 
@@ -75,17 +75,17 @@ def _how_sure(score: float, next_best: float) -> str:
 def _judged(
     name: str, layout: Layout, paths: Collection[str], heads: Mapping[str, str]
 ) -> Recognised:
-    marks = layout.recognise or _places(layout)
-    said = {mark: _found(mark, paths, heads) for mark in marks}
-    why = tuple(text for text in said.values() if text)
-    missing = tuple(mark for mark, text in said.items() if not text)
+    marks = layout.recognise or _paths(layout)
+    evidence = {mark: _found(mark, paths, heads) for mark in marks}
+    why = tuple(text for text in evidence.values() if text)
+    missing = tuple(mark for mark, text in evidence.items() if not text)
     explained = sum(_explains(layout, path) for path in paths) / len(paths) if paths else 0.0
     share = len(why) / len(marks) if marks else 0.0
     return Recognised(name, round(share * (1 + explained) / 2, 2), "unsure", why, missing)
 
 
-def _places(layout: Layout) -> tuple[str, ...]:
-    """Where the layers lie: their files, and the folders that hold them."""
+def _paths(layout: Layout) -> tuple[str, ...]:
+    """The files of the layers, or the folders that hold them."""
     found: dict[str, None] = {}
     for layer in layout.layers:
         first, slash, _ = layer.path.partition("/")
@@ -95,13 +95,12 @@ def _places(layout: Layout) -> tuple[str, ...]:
 
 
 def _found(mark: str, paths: Collection[str], heads: Mapping[str, str]) -> str:
-    """What there is to say for a mark that was found; nothing where it was not."""
+    """The evidence for a mark; nothing if it was not found."""
     if mark.endswith("/"):
         count = sum(path.startswith(mark) for path in paths)
         return f"{mark} ({count} file{'' if count == 1 else 's'})" if count else ""
     pattern, has, text = mark.partition(HAS)
-    place = Layer("", "notes", pattern)
-    fitting = sorted(path for path in paths if place.holds(path))
+    fitting = sorted(path for path in paths if fits(pattern, path))
     if has:
         fitting = [path for path in fitting if text in heads.get(path, "")]
         return f"{fitting[0]} has {text!r}" if fitting else ""

@@ -20,14 +20,14 @@ from gitmem.model.text.frontmatter import set_field
 
 WEEK, MONTH = "week", "month"
 FORMS = {WEEK: "2026-W07", MONTH: "2026-02"}
-"""How a period of each type is called, by an example."""
+"""An example of the name of each type of period."""
 
 _DAYS = 7
 _LONGEST_MONTH = 31
 
 
 class Period(NamedTuple):
-    """A span of whole weeks; of two, the one that ends first comes first, a week before a month."""
+    """A span of whole weeks; sorts by its end, a week before a month."""
 
     last: date
     is_month: bool
@@ -36,7 +36,7 @@ class Period(NamedTuple):
 
     @property
     def type(self) -> str:
-        """Which kind of span it is."""
+        """`week` or `month`."""
         return MONTH if self.is_month else WEEK
 
     def is_over(self, today: date) -> bool:
@@ -45,23 +45,23 @@ class Period(NamedTuple):
 
 
 def week_of(day: date) -> Period:
-    """The week in which DAY is."""
+    """Return the week of DAY."""
     monday = _monday(day)
     year, week, _ = monday.isocalendar()
     return Period(monday + timedelta(_DAYS - 1), False, monday, f"{year:04}-W{week:02}")
 
 
 def month_of(day: date) -> Period:
-    """The month to which the week of DAY belongs."""
+    """Return the month that the week of DAY belongs to."""
     return _month(_monday(day))
 
 
 def period_of(type: str, name: str) -> Period:
-    """The week or month called NAME, or BadInput saying how they are called."""
+    """Return the week or month NAME, or raise BadInput."""
     if type not in FORMS:
         raise BadInput(
-            f"there is nothing to roll up into a {type!r}",
-            hint="days are rolled up into a week, and weeks into a month",
+            f"invalid period type {type!r}",
+            hint="use week or month: days are rolled up into a week, weeks into a month",
         )
     try:
         found = _named(type, name)
@@ -83,7 +83,7 @@ def _named(type: str, name: str) -> Period | None:
 
 
 def _no_period(type: str, name: str) -> BadInput:
-    return BadInput(f"there is no {type} {name!r}", hint=f"a {type} is written {FORMS[type]}")
+    return BadInput(f"invalid {type} {name!r}", hint=f"write it like {FORMS[type]}")
 
 
 def _monday(day: date) -> date:
@@ -91,7 +91,7 @@ def _monday(day: date) -> date:
 
 
 def _month(day: date) -> Period:
-    """The month by whose name DAY goes."""
+    """The month that is named after DAY."""
     first = day.replace(day=1)
     following = (first + timedelta(_LONGEST_MONTH)).replace(day=1)
     last = _first_monday(following) - timedelta(1)
@@ -105,36 +105,36 @@ def _first_monday(first: date) -> date:
 
 DAY = "day"
 LISTED_BYTES = 4096
-"""How long the list of sources may be: frontmatter must stay small. Beyond that it is a number."""
+"""The longest list of sources, since frontmatter must stay small; a longer one is a number."""
 
 
 class JournalPage(NamedTuple):
-    """A file of a journal that has a date."""
+    """A dated file of a journal."""
 
     day: Day
     path: str
     name: str
-    """What stands for the date in its path."""
+    """The date as its path writes it."""
     type: str
     """day, week or month"""
     blob: str = ""
     covers: frozenset[str] | None = frozenset()
-    """The names of the pages that it sums up; None for all of its period."""
+    """The names of the pages that it summarises; None for all of its period."""
     again: bool = False
-    """True when a page of its name is in the archive: whatever was covered, it was that one."""
+    """Whether the archive has a page of this name: then summaries cover that one."""
 
 
 class WaitingMonth(NamedTuple):
-    """A month that could be summed up if its weeks were."""
+    """A month that is due once its weeks have summaries."""
 
     period: Period
     weeks: tuple[str, ...]
 
 
 def pattern_of(layer: Layer, type: str) -> str:
-    """The pattern of the pages of that TYPE: beside the days, or apart where the days stay.
+    """Return the path pattern of summaries of TYPE: beside the days, or in a folder if days stay.
 
-    A journal that shows its newest days would else show a week beside them, or in place of some.
+    Otherwise a journal that shows its newest pages would show a week among its days.
     """
     parts = layer.path.split("/")
     if layer.rollup == "keep":
@@ -143,15 +143,15 @@ def pattern_of(layer: Layer, type: str) -> str:
 
 
 def target_of(layer: Layer, period: Period) -> str:
-    """Where the summary of PERIOD goes."""
+    """Return the path of the summary of PERIOD."""
     (variable,) = variables_in(layer.path)
     return filled(pattern_of(layer, period.type), {variable: period.name})
 
 
 def named_sources(value: object) -> frozenset[str] | None:
-    """What a page says of its `sources`: names, with or without folder and ending; a number is all.
+    """Return the page names in the frontmatter field `sources`; None for a number, which means all.
 
-    A page that says nothing covers nothing: better something is told twice than not at all.
+    A page without `sources` covers nothing: a page summarised twice is better than one missed.
     """
     if str(value).isdecimal():
         return None
@@ -161,12 +161,12 @@ def named_sources(value: object) -> frozenset[str] | None:
 
 
 def names_of(pages: Iterable[JournalPage]) -> tuple[str, ...]:
-    """What PAGES are called among the sources of a summary, each once."""
+    """Return the names of PAGES for the `sources` of a summary, each once."""
     return tuple(dict.fromkeys(each.name for each in pages))
 
 
 def composed(text: str, summary: str, period: Period, pages: Iterable[JournalPage]) -> bytes:
-    """TEXT as the page of PERIOD, which sums up PAGES."""
+    """Return TEXT as the page of PERIOD, with frontmatter that names PAGES as sources."""
     names = names_of(pages)
     fits = sum(len(each.encode()) + len('"", ') for each in names) <= LISTED_BYTES
     for key, value in (
@@ -189,7 +189,7 @@ class JournalPages:
         self._below: dict[Period, list[JournalPage]] = {}
         self._summaries: dict[Period, list[JournalPage]] = {}
         for page in sorted(pages):
-            # What is still to come has no period that could be over.
+            # A page in the future has no period that is over.
             if page.day.date <= f"{today}":
                 self._put(page)
 
@@ -204,24 +204,24 @@ class JournalPages:
             self._below.setdefault(period, []).append(page)
 
     def summary(self, period: Period) -> JournalPage | None:
-        """The summary that PERIOD has."""
+        """Return the summary of PERIOD; None if it has none."""
         return next(iter(self._summaries.get(period, ())), None)
 
     def sources(self, period: Period) -> tuple[JournalPage, ...]:
-        """The pages of PERIOD that no summary covers, the oldest first."""
+        """Return the pages of PERIOD that no summary covers, the oldest first."""
         return tuple(each for each in self._below.get(period, ()) if not self._is_covered(each))
 
     def due(self) -> list[Period]:
-        """The periods that are over, have pages and no summary; of a month the weeks come first."""
+        """Return the periods that are over, have pages and no summary; a month after its weeks."""
         return [each for each in self._lacking if each not in self._weeks_lacking]
 
     def waiting(self) -> list[WaitingMonth]:
-        """The months that would be due if their weeks had their summaries."""
+        """Return the months that wait for summaries of their weeks."""
         weeks = self._weeks_lacking
         return [WaitingMonth(each, tuple(weeks[each])) for each in self._lacking if each in weeks]
 
     def late(self) -> Iterator[tuple[JournalPage, JournalPage]]:
-        """Pages that came too late for every summary above them, with the last of those."""
+        """Yield pages that every summary above them missed, each with the last of those."""
         for page, above in self._above.items():
             summaries = [found for period in above if (found := self.summary(period))]
             if above and len(summaries) == len(above) and not self._is_covered(page):
