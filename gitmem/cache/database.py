@@ -1,12 +1,12 @@
-"""A derived SQLite file: asked at one state of the truth, brought there first, never trusted.
+"""Queries on a derived SQLite file that is updated first, and rebuilt when it is damaged.
 
-Whoever asks says at which state the answer has to be, and how a file is brought there from
-wherever it is. If another process is at it just now, if the state is one of the past, or if the
-disk takes nothing, the same is done on a copy in memory: nobody waits long, and nobody fails.
-A file that is torn or of another form is begun anew.
+A query names the state of the store that it needs, and how to update the file to it. If another
+process is updating the file, if the state is in the past, or if the disk is full, the query runs on
+a copy in memory: it never waits long and never fails. A file that is damaged, or of another schema,
+is rebuilt.
 
-Readers and one writer work at the same time (WAL). Only to throw the files away one must be alone:
-a log left beside a new file would be played into it.
+Readers and one writer work at the same time (WAL). Only discarding the files needs an exclusive
+lock: SQLite would apply a log that is left beside a new file to it.
 """
 
 from __future__ import annotations
@@ -24,63 +24,63 @@ Value = TypeVar("Value")
 Connection = sqlite3.Connection
 
 PATIENCE = 0.25
-"""Seconds to wait for another process that brings the file up to date."""
+"""Seconds to wait for another process that updates the file."""
 FILLED = 32 * 1024
-"""Kilobytes of a new file that stay in memory while it is filled: its pages change many times."""
+"""The page cache for filling a new file, in kilobytes: its pages change many times."""
 BESIDE = ("-wal", "-shm", "-journal")
 MANY = 500
-"""Rows that are handed over, or asked for, in one go: old libraries take 999 values."""
+"""Rows in one statement; old SQLite libraries take 999 values."""
 
 
 class Schema(NamedTuple):
-    """What such a file has in it."""
+    """The tables of a file."""
 
     number: int
-    """Counted up when the tables, or the rules by which they are filled, change."""
+    """Incremented when the tables, or the rules for filling them, change."""
     tables: str
-    """The statements that make them."""
+    """The SQL statements that create them."""
 
 
 class Query(NamedTuple):
-    """At which state something is asked, and how to get there; each takes an open connection."""
+    """The state that a query needs; each function takes an open connection."""
 
     is_current: Callable[[Connection], bool]
     update: Callable[[Connection], None]
     keep: bool = True
-    """False for a state of the past: the file stays where it is."""
+    """False for a state in the past: the file is not changed."""
 
 
 class CacheBroken(Exception):
-    """Raised in bringing: the file holds what it must not hold any more, and is begun anew."""
+    """Raised by an update: the file has rows that must go, and is rebuilt."""
 
 
 _TORN = (TypeError, ValueError, LookupError)
-"""What code raises that finds a table without what must be in it. A mistake of ours raises it again
-on a copy in memory, and there nobody catches it."""
+"""Errors of code that misses rows in a damaged table. A bug of ours raises them again on the copy
+in memory, where they are not caught."""
 
 
 class _Locked(Exception):
-    """Somebody else is writing the file."""
+    """Another process is writing the file."""
 
 
 class _Unusable(Exception):
-    """The file cannot be read, or cannot be made."""
+    """The file cannot be opened or created."""
 
 
 def run_query(
-    path: Path | None, form: Schema, query: Query, answer: Callable[[Connection], Answer]
+    path: Path | None, schema: Schema, query: Query, answer: Callable[[Connection], Answer]
 ) -> Answer:
-    """What ANSWER finds at the state that QUERY names; without a PATH nothing is kept."""
+    """Return ANSWER(connection) at the state of QUERY; without PATH in memory only."""
     for attempt in range(2):
         if path is None:
             break
         try:
-            with _opened(path, form) as connection:
+            with _opened(path, schema) as connection:
                 return _answered(connection, query, answer)
         except (*_TORN, sqlite3.Error, _Unusable, CacheBroken) as error:
             if attempt or not (_is_busy(error) or discard(path)):
                 break
-    with _in_memory(form) as connection:
+    with _in_memory(schema) as connection:
         query.update(connection)
         return answer(connection)
 
@@ -116,7 +116,7 @@ def _transaction(connection: Connection, kind: str) -> Iterator[None]:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
-    with suppress(sqlite3.OperationalError):  # a full disk: the answer stands all the same
+    with suppress(sqlite3.OperationalError):  # on a full disk the answer is still valid
         connection.execute("COMMIT")
 
 
@@ -126,14 +126,14 @@ def _is_busy(error: Exception) -> bool:
 
 
 @contextmanager
-def _opened(path: Path, form: Schema) -> Iterator[Connection]:
-    """The file with its tables; nobody throws it away as long as it is open."""
+def _opened(path: Path, schema: Schema) -> Iterator[Connection]:
+    """The file with its tables, protected from `discard` while it is open."""
     with _guard(path, fcntl.LOCK_SH), _connected(path) as connection:
         found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found != form.number:
+        if found != schema.number:
             if found:
                 raise _Unusable
-            _prepare(connection, form)
+            _prepare(connection, schema)
         yield connection
 
 
@@ -142,7 +142,7 @@ def _connected(path: Path) -> Iterator[Connection]:
     _create(path)
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     try:
-        # Whole after a crash, and what a power cut takes of it is found again.
+        # Consistent after a crash; what a power cut loses is derived again.
         connection.execute("PRAGMA synchronous=NORMAL")
         yield connection
     finally:
@@ -150,9 +150,9 @@ def _connected(path: Path) -> Iterator[Connection]:
 
 
 def _create(path: Path) -> None:
-    """Make the file, so that nobody else may read it; SQLite gives its others the same mode.
+    """Create the file for this user only; SQLite gives the files beside it the same mode.
 
-    One that is there is not opened: to close it would end the locks of another thread on it.
+    An existing file is not opened: closing it would release the locks of another thread.
     """
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -163,29 +163,29 @@ def _create(path: Path) -> None:
         raise _Unusable from error
 
 
-def _prepare(connection: Connection, form: Schema) -> None:
-    """Make the tables, unless another process does so at this moment."""
+def _prepare(connection: Connection, schema: Schema) -> None:
+    """Create the tables, unless another process is doing so."""
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute(f"PRAGMA cache_size=-{FILLED}")
     try:
         with _transaction(connection, "IMMEDIATE"):
             if not connection.execute("PRAGMA user_version").fetchone()[0]:
-                _make(connection, form)
+                _make(connection, schema)
     except _Locked as error:
         raise sqlite3.OperationalError("locked") from error
 
 
-def _make(connection: Connection, form: Schema) -> None:
-    for statement in filter(str.strip, form.tables.split(";")):
+def _make(connection: Connection, schema: Schema) -> None:
+    for statement in filter(str.strip, schema.tables.split(";")):
         connection.execute(statement)
-    connection.execute(f"PRAGMA user_version={form.number}")
+    connection.execute(f"PRAGMA user_version={schema.number}")
 
 
 @contextmanager
-def _in_memory(form: Schema) -> Iterator[Connection]:
+def _in_memory(schema: Schema) -> Iterator[Connection]:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        _make(connection, form)
+        _make(connection, schema)
         yield connection
     finally:
         connection.close()
@@ -218,7 +218,7 @@ def _guard(path: Path, kind: int) -> Iterator[None]:
 
 
 def discard(path: Path) -> bool:
-    """Remove the files; False when somebody else has them open, or they cannot be removed."""
+    """Remove the files; False if another process has them open, or removal failed."""
     try:
         with _guard(path, fcntl.LOCK_EX):
             for each in [f"{path}{end}" for end in (*BESIDE, "")]:
@@ -229,19 +229,19 @@ def discard(path: Path) -> bool:
     return True
 
 
-def verify(path: Path, form: Schema) -> None:
-    """Compare every table with itself, and throw the file away if something in it changed.
+def verify(path: Path, schema: Schema) -> None:
+    """Check the file with SQLite, and discard it if it is damaged.
 
-    To ask notices most damage, but not a page of which a part became zeros.
+    Queries notice most damage, but not a page with a part zeroed.
     """
     if not path.exists():
         return
     try:
-        with _opened(path, form) as connection:
+        with _opened(path, schema) as connection:
             sound = connection.execute("PRAGMA quick_check").fetchall() == [("ok",)]
             connection.execute("INSERT INTO words(words) VALUES ('integrity-check')")
     except _Unusable:
-        return  # somebody throws it away, or it is of another form: who asks next begins anew
+        return  # another process discards it, or it has another schema: the next query rebuilds it
     except sqlite3.Error as error:
         sound = _is_busy(error)
     if not sound:
@@ -249,7 +249,7 @@ def verify(path: Path, form: Schema) -> None:
 
 
 def chunks(values: Sequence[Value]) -> Iterator[tuple[Sequence[Value], str]]:
-    """VALUES in parts that one statement can take, each with so many query marks."""
+    """Yield VALUES in chunks for one statement, each with its placeholders."""
     for at in range(0, len(values), MANY):
         part = values[at : at + MANY]
         yield part, ", ".join("?" * len(part))

@@ -1,11 +1,10 @@
-"""What is known about dates, kept in one file in the git directory: a cache, never the truth.
+"""The cache of dates of lines and entries: one derived file in the git directory.
 
-It is of one commit, and of one way to read files. Who finds another commit goes on from there, if
-that is a descendant; who finds the file torn, or none, begins at the root of the history. The file
-is replaced at once, so that two processes may do so, and a third may read.
+It holds the dates at one commit. From a descendant of it a walk continues there; without the file,
+or with a damaged one, it starts at the root of the history. The file is replaced atomically.
 
-It has a line that says what it is, then the state, then the memory of texts that stand nowhere any
-more. The memory grows with the history and is seldom needed, so it is read on its own.
+It has a header line, then the dates, then the log of removed texts. The log grows with the history
+and is rarely needed, so it is read separately.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from gitmem.model.entries.dates import (
 )
 
 FORM = 6
-"""Counted up when the same history would give other dates than before."""
+"""Incremented when the same history would give other dates."""
 NAME = "dates"
 LONGEST_HEAD = 300
 
 
 class _Header(NamedTuple):
-    """How long each part is, and what proves that it is whole."""
+    """The size and the checksum of each part."""
 
     state: int
     past: int
@@ -43,7 +42,7 @@ class _Header(NamedTuple):
 
 
 def is_cached(path: Path, reading: str) -> bool:
-    """Whether something is kept there by who read files in the same way: a look at its head."""
+    """Whether PATH has a valid header for READING, the way in which files were read."""
     try:
         with path.open("rb") as file:
             return _header(file.readline(LONGEST_HEAD), reading) is not None
@@ -52,7 +51,7 @@ def is_cached(path: Path, reading: str) -> bool:
 
 
 def load(path: Path, reading: str) -> KnownDates | None:
-    """What was kept by who read files in the same way; None where there is nothing to believe."""
+    """Return the dates stored for READING; None if missing or damaged."""
     try:
         with path.open("rb") as file:
             line = file.readline(LONGEST_HEAD)
@@ -67,8 +66,8 @@ def load(path: Path, reading: str) -> KnownDates | None:
 
 
 def _header(line: bytes, reading: str) -> _Header | None:
-    said, _, numbers = line.decode("ascii", "replace").rpartition(": ")
-    if said != _first_words(reading):
+    words, _, numbers = line.decode("ascii", "replace").rpartition(": ")
+    if words != _first_words(reading):
         return None
     try:
         return _Header(*map(int, numbers.split()))
@@ -77,7 +76,7 @@ def _header(line: bytes, reading: str) -> _Header | None:
 
 
 def _memory(path: Path, line: bytes, head: _Header, start: int) -> bytes:
-    """What stands behind the state, if it is still that of the same file."""
+    """The log of removed texts after the dates, if the file is still the same."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -89,7 +88,7 @@ def _memory(path: Path, line: bytes, head: _Header, start: int) -> bytes:
 
 
 def save(path: Path, reading: str, known: KnownDates) -> None:
-    """Keep what is known for the next command; a disk that cannot is no reason to fail."""
+    """Store KNOWN for the next command."""
     known.tidy()
     state, past = marshal.dumps(_plain(known)), known.past.all()
     head = _Header(len(state), len(past), crc32(state), crc32(past))

@@ -1,4 +1,4 @@
-"""How a cache is written: whole or not at all, and a disk that cannot take it stops nobody."""
+"""Atomic writes of derived files; a failed write is ignored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from os import PathLike
 
 
 def put(path: str | PathLike[str], data: bytes) -> None:
-    """Replace the file at once: two processes may do so, and a third may read."""
+    """Replace the file atomically, so that other processes may read and replace it meanwhile.
+
+    An error of the disk is ignored: the file is derived.
+    """
     temp = f"{os.fspath(path)}.{os.getpid()}.{os.urandom(4).hex()}"
     with suppress(OSError):
         try:

@@ -1,8 +1,8 @@
-"""What was found out about layouts: a cache in the git directory, never the truth.
+"""The cache of layouts: derived files in the git directory.
 
-Reading YAML costs more than everything else a short command does. One small file remembers the
-values of one `gitmem.yaml`, named by its blob; another, for a group whose present one is broken or
-missing, up to which commit the history has been looked through and what was found.
+Parsing YAML costs more than the rest of a short command. One small file has the values of one
+`gitmem.yaml`, by its blob. Another, for a group whose layout is broken or missing, has the last
+valid one and the commit up to which the history was searched.
 """
 
 from __future__ import annotations
@@ -25,42 +25,42 @@ from gitmem.model.layout.layout import (
 )
 
 FORM = 5
-"""Counted up when the same file would be read into other values than before, or refused."""
+"""Incremented when the same file would give other values, or be refused."""
 _SHAPES = (Layout, Layer, Compaction, Migration, Retrieval, TranscriptSettings)
 _LAST_VALID = "standing"
 
 
 class LastValid(NamedTuple):
-    """The blob whose layout counts at a commit; empty when there is none."""
+    """The blob of the last valid layout at a commit; empty if there is none."""
 
     commit: str
     blob: str
 
 
 def load_layout(gitdir: Path, blob: str) -> Layout | None:
-    """The layout in BLOB, if it is the one that was read last."""
+    """Return the layout in BLOB, if it is the one that was stored last."""
     rest = _known(gitdir / "gitmem" / "layout", blob)
     return None if rest is None else _restored(marshal.loads(rest))
 
 
 def save_layout(gitdir: Path, blob: str, layout: Layout) -> None:
-    """Keep LAYOUT for the next command; a disk that cannot is no reason to fail."""
+    """Store LAYOUT for the next command."""
     _keep(gitdir / "gitmem" / "layout", blob, marshal.dumps(_plain(layout)))
 
 
 def last_valid(gitdir: Path) -> LastValid | None:
-    """Up to which commit the history was looked through."""
+    """Return the result of the last search of the history; None if there is none."""
     rest = _known(gitdir / "gitmem" / "layout-standing", _LAST_VALID)
     return None if rest is None else LastValid(*rest.decode("ascii").split("\n"))
 
 
 def keep_last_valid(gitdir: Path, found: LastValid) -> None:
-    """Remember that, so that the next look goes back only to there."""
+    """Store FOUND, so that the next search goes back only to its commit."""
     _keep(gitdir / "gitmem" / "layout-standing", _LAST_VALID, "\n".join(found).encode("ascii"))
 
 
 def _known(path: Path, key: str) -> bytes | None:
-    """What is kept for KEY; nothing where it is of something else, of another gitmem, or torn."""
+    """The data stored for KEY; None for another key, another gitmem, or a damaged file."""
     try:
         head, _, rest = path.read_bytes().partition(b"\n")
     except OSError:
@@ -73,7 +73,7 @@ def _keep(path: Path, key: str, rest: bytes) -> None:
 
 
 def _head(key: str, rest: bytes) -> bytes:
-    """What tells whether REST can be believed: another gitmem may find another layout valid."""
+    """The first line, which proves REST: another gitmem may find another layout valid."""
     shape = ",".join(field for each in _SHAPES for field in each._fields)
     digest = sha1(f"{FORM} {VERSION} {sys.hexversion} {shape}\n".encode() + rest)
     return f"{key} {digest.hexdigest()}".encode()

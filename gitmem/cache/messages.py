@@ -1,7 +1,7 @@
-"""What was said, by its words and by its numbers: derived from the batches of messages.
+"""The index of messages: by number, chat and key, and full text.
 
-A message is found by its own words, by those of its neighbours in the same chat, and by who said it
-and when. The text itself stays where it is: in its batch. `fill_messages` puts batches in.
+A message is found by its own terms, those of its neighbours in the chat, its sender and its date.
+The text stays in its batch. `fill` adds batches.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ SCHEMA = Schema(
     """,
 )
 TREE, TIP = "tree", "tip"
-"""The tree and the commit of the branch that were read."""
+"""Names of states: the indexed tree of transcripts, and the commit of the branch."""
 
 
 class MessagePassage(NamedTuple):
-    """A passage of a message, and where that is."""
+    """A passage of a message, and its batch."""
 
     id: int
     number: int
@@ -77,18 +77,18 @@ class MessageRow(NamedTuple):
 
 
 class RangeCommit(NamedTuple):
-    """A commit of the branch that closes a range, or takes others back."""
+    """A commit of the branch that closes a range of messages, or undoes others."""
 
     oid: str
     undoes: tuple[str, ...] = ()
     partly: tuple[str, ...] = ()
-    """Commits of which it takes back a part."""
+    """Commits of which it undoes a part."""
     closes: Range | None = None
     covers: tuple[str, ...] = ()
 
 
 class Chat(Record):
-    """One chat, by what is known of its messages."""
+    """One chat and its messages in numbers."""
 
     chat: str
     messages: int
@@ -100,18 +100,18 @@ class Chat(Record):
 
 
 def state(connection: Connection, name: str) -> str:
-    """What the tables were brought to; nothing where they never were."""
+    """Return the state NAME; empty if it was never set."""
     row = connection.execute("SELECT value FROM states WHERE name = ?", (name,)).fetchone()
     return str(row[0]) if row else ""
 
 
 def set_state(connection: Connection, name: str, value: str) -> None:
-    """Say what the tables were brought to."""
+    """Set the state NAME."""
     connection.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (name, value))
 
 
 def clear(connection: Connection) -> None:
-    """Forget all that was said."""
+    """Remove all messages from the index."""
     tables = ("batches", "unread", "forgotten", "chats", "days", "messages", "senders", "passages")
     for each in tables:
         connection.execute(f"DELETE FROM {each}")
@@ -120,12 +120,12 @@ def clear(connection: Connection) -> None:
 
 
 def forget(connection: Connection, keys: Iterable[bytes]) -> None:
-    """Remember messages that were dropped."""
+    """Record the keys of pruned messages."""
     connection.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", ((key,) for key in keys))
 
 
 def known(connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
-    """Those of KEYS by which a message is known, or was before it was dropped."""
+    """Return those of KEYS that a message has, or had before it was pruned."""
     found: set[bytes] = set()
     for part, marks in chunks(keys):
         for table in ("messages", "forgotten"):
@@ -135,7 +135,7 @@ def known(connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
 
 
 def numbers_by_key(connection: Connection, keys: Sequence[bytes]) -> set[int]:
-    """The numbers of the messages that are known by KEYS."""
+    """Return the numbers of the messages with KEYS."""
     found: set[int] = set()
     for part, marks in chunks(keys):
         query = f"SELECT number FROM messages WHERE key IN ({marks})"
@@ -144,7 +144,7 @@ def numbers_by_key(connection: Connection, keys: Sequence[bytes]) -> set[int]:
 
 
 def message_passages(connection: Connection, ids: Sequence[int]) -> Mapping[int, MessagePassage]:
-    """The passages with these ids."""
+    """Return the passages with IDS."""
     found: dict[int, MessagePassage] = {}
     for part, marks in chunks(ids):
         rows = connection.execute(
@@ -159,30 +159,30 @@ def message_passages(connection: Connection, ids: Sequence[int]) -> Mapping[int,
 
 
 def senders(connection: Connection) -> dict[str, frozenset[str]]:
-    """Who has said anything, and by which terms each is known."""
+    """Return the senders, each with the terms of the name."""
     rows = connection.execute("SELECT name, terms FROM senders")
     return {name: frozenset(terms.split()) for name, terms in rows}
 
 
 def day_of(connection: Connection, document: int) -> str:
-    """The day of a document, which is what was said on one day in one chat."""
+    """Return the day of a document: the messages of one day in one chat."""
     row = connection.execute("SELECT day FROM days WHERE id = ?", (document,)).fetchone()
     return str(row[0])
 
 
 def is_of(connection: Connection, document: int, chats: Iterable[str]) -> bool:
-    """Whether a document is of one of CHATS, which are as they are kept."""
+    """Whether a document belongs to one of CHATS, which are names as stored."""
     query = "SELECT c.name FROM days AS d JOIN chats AS c ON c.id = d.chat WHERE d.id = ?"
     return connection.execute(query, (document,)).fetchone()[0] in chats
 
 
 def last_number(connection: Connection) -> int:
-    """The number of the newest message that is there."""
+    """Return the number of the newest message; 0 if there is none."""
     return int(connection.execute("SELECT max(number) FROM messages").fetchone()[0] or 0)
 
 
 def counts(connection: Connection) -> tuple[int, int]:
-    """How many messages there are, and in how many chats."""
+    """Return the number of messages and of chats."""
     row = connection.execute(
         "SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM chats)"
     ).fetchone()
@@ -190,37 +190,37 @@ def counts(connection: Connection) -> tuple[int, int]:
 
 
 def unread(connection: Connection) -> list[tuple[str, str]]:
-    """The paths and blobs of what could not be read, in order of their names."""
+    """Return the paths and blobs of unreadable batches, by name."""
     rows = connection.execute("SELECT path, blob FROM unread").fetchall()
     return sorted(rows, key=lambda row: str(row[0]).rpartition("/")[2])
 
 
 def next_number(connection: Connection, number: int) -> int:
-    """The number of the first message behind NUMBER that could be read; 0 where there is none."""
+    """Return the number of the first readable message after NUMBER; 0 if there is none."""
     query = "SELECT min(number) FROM messages WHERE number > ?"
     return int(connection.execute(query, (number,)).fetchone()[0] or 0)
 
 
 def put_unread(connection: Connection, path: str, blob: str) -> None:
-    """Remember a file that cannot be read: it may be healed."""
+    """Record an unreadable batch, which may be repaired later."""
     connection.execute("INSERT OR REPLACE INTO unread VALUES (?, ?)", (path, blob))
 
 
-def numbers_in(connection: Connection, wanted: Range) -> Iterator[tuple[int, str]]:
-    """The numbers in a range that there are, each with its chat, in order."""
+def numbers_in(connection: Connection, chosen: Range) -> Iterator[tuple[int, str]]:
+    """Return the existing numbers of CHOSEN, each with its chat, in order."""
     query = (
         "SELECT m.number, c.name FROM messages AS m JOIN chats AS c ON c.id = m.chat"
         " WHERE m.number BETWEEN ? AND ?"
     )
-    values: tuple[object, ...] = (wanted.first, wanted.last)
-    if wanted.chat:
-        query, values = f"{query} AND c.name = ?", (*values, storable(wanted.chat))
+    values: tuple[object, ...] = (chosen.first, chosen.last)
+    if chosen.chat:
+        query, values = f"{query} AND c.name = ?", (*values, storable(chosen.chat))
     return connection.execute(f"{query} ORDER BY m.number", values)
 
 
 def spans(connection: Connection, chat: str = "") -> list[tuple[str, int, int]]:
-    """Each chat, or CHAT alone, with the first and the last number of its messages."""
-    # By two steps down the index for each chat: to group all messages would be to read them all.
+    """Return each chat, or CHAT alone, with the first and the last number of its messages."""
+    # Two index lookups for each chat: GROUP BY would read all messages.
     query = (
         "SELECT name, (SELECT min(number) FROM messages WHERE chat = chats.id),"
         " (SELECT max(number) FROM messages WHERE chat = chats.id) FROM chats"
@@ -231,7 +231,7 @@ def spans(connection: Connection, chat: str = "") -> list[tuple[str, int, int]]:
 
 
 def numbers_of(connection: Connection, chat: str, first: int, last: int) -> list[int]:
-    """The numbers from FIRST to LAST that are of CHAT, in order."""
+    """Return the numbers of CHAT from FIRST to LAST, in order."""
     rows = connection.execute(
         "SELECT number FROM messages WHERE chat = (SELECT id FROM chats WHERE name = ?)"
         " AND number BETWEEN ? AND ? ORDER BY number",
@@ -241,7 +241,7 @@ def numbers_of(connection: Connection, chat: str, first: int, last: int) -> list
 
 
 def batches_of(connection: Connection, numbers: Sequence[int]) -> list[tuple[str, str]]:
-    """The paths and blobs of the batches with these messages, in order of their numbers."""
+    """Return the paths and blobs of the batches with the messages NUMBERS, in order."""
     found: dict[tuple[str, str], None] = {}
     for part, marks in chunks(numbers):
         rows = connection.execute(
@@ -254,7 +254,7 @@ def batches_of(connection: Connection, numbers: Sequence[int]) -> list[tuple[str
 
 
 def by_batch(connection: Connection) -> Iterator[tuple[str, list[MessageRow]]]:
-    """The messages of each batch, with its path, in order."""
+    """Yield each batch by its path, with its messages, in order."""
     rows = connection.execute(
         "SELECT b.path, m.number, m.key, c.name, m.at FROM messages AS m"
         " JOIN batches AS b ON b.id = m.batch JOIN chats AS c ON c.id = m.chat ORDER BY m.number"
@@ -264,9 +264,9 @@ def by_batch(connection: Connection) -> Iterator[tuple[str, list[MessageRow]]]:
 
 
 def newest(connection: Connection, chat: str, count: int) -> list[int]:
-    """The numbers of the COUNT messages of a chat that were said last, in order of time; 0 is all.
+    """Return the numbers of the last COUNT messages of a chat by time; 0 is all.
 
-    What came in later may have been said before: a conversation that was taken in afterwards.
+    A higher number may be an older message: a conversation that was imported later.
     """
     rows = connection.execute(
         "SELECT m.number FROM messages AS m JOIN chats AS c ON c.id = m.chat WHERE c.name = ?"
@@ -277,7 +277,7 @@ def newest(connection: Connection, chat: str, count: int) -> list[int]:
 
 
 def chats(connection: Connection) -> list[Chat]:
-    """All chats, the one in which something was said last first."""
+    """Return all chats, the one with the newest message first."""
     rows = connection.execute(
         "SELECT c.name, count(*), min(m.number), max(m.number), min(m.at), max(m.at)"
         " FROM messages AS m JOIN chats AS c ON c.id = m.chat GROUP BY c.id"
@@ -301,24 +301,24 @@ def _senders_of(connection: Connection, chat: str) -> tuple[str, ...]:
 def _time(seconds: float) -> datetime:
     try:
         return datetime.fromtimestamp(seconds, UTC)
-    except ValueError:  # in UTC it is outside of the calendar
+    except ValueError:  # outside of the calendar in UTC
         return (datetime.min if seconds < 0 else datetime.max).replace(tzinfo=UTC)
 
 
 def stored_chat(connection: Connection, chat: str) -> str:
-    """CHAT as it is kept, where somebody asks for it by the name it had before that."""
+    """Return the stored name of CHAT, which may be its name before redaction."""
     name = storable(chat)
     found = connection.execute("SELECT 1 FROM chats WHERE name = ?", (name,)).fetchone()
     return name if found else storable(chat_name(chat)[0])
 
 
 def storable(name: str) -> str:
-    """NAME as a table takes it: without halves of characters."""
+    """Return NAME without lone surrogates, which SQLite does not take."""
     return name if name.isascii() else name.encode("utf-8", "replace").decode()
 
 
 def range_commits(connection: Connection) -> list[RangeCommit]:
-    """The deeds that were put, the newest first."""
+    """Return the stored commits, the newest first."""
     rows = connection.execute(
         "SELECT oid, undoes, partly, closes, chat, covers FROM deeds ORDER BY place DESC"
     )
@@ -335,7 +335,7 @@ def range_commits(connection: Connection) -> list[RangeCommit]:
 
 
 def put_range_commits(connection: Connection, found: Iterable[RangeCommit], *, anew: bool) -> None:
-    """Take in deeds, the oldest first; ANEW: those before are none any more."""
+    """Add commits, the oldest first; ANEW removes those before."""
     if anew:
         connection.execute("DELETE FROM deeds")
     for each in found:

@@ -1,7 +1,6 @@
-"""The passages of memory by their words: a table for full text search, derived from files.
+"""The full-text index of files: which passages have which terms.
 
-What is stored are terms and places, never the text: that is read from the commit it stands in.
-`fill_passages` puts files in.
+It stores terms and positions, never the text, which is read from its commit. `fill` adds files.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ SCHEMA = Schema(
     """,
 )
 KnownRows = dict[tuple[str, ...], list[int]]
-"""Rows by the terms they have."""
+"""The passages of a file by their terms."""
 
 
 class PassageRow(NamedTuple):
-    """A passage, and the file it stands in."""
+    """A passage and its file."""
 
     id: int
     source: str
-    """Nothing for the group itself, else the name of the group that the file belongs to."""
+    """The group of the file; empty for the group of the index."""
     path: str
     blob: str
     start: int
@@ -49,15 +48,15 @@ class PassageRow(NamedTuple):
     last: int
     heading: str
     slug: str
-    """The name of the entry it belongs to, if to one."""
+    """The slug of its entry, if it has one."""
     key: bytes
-    """What that entry is known by, else what the file is."""
+    """The freshness key of its entry, else of the file."""
     importance: int | None
     status: str
 
 
 class FileContent(NamedTuple):
-    """A file as it is to be found; None for one that cannot be read."""
+    """A file to index; data is None if it cannot be read."""
 
     path: str
     blob: str
@@ -65,23 +64,23 @@ class FileContent(NamedTuple):
 
 
 def states(connection: Connection) -> dict[str, str]:
-    """The tree of each source that the table has."""
+    """Return the indexed tree of each source."""
     return dict(connection.execute("SELECT source, tree FROM states"))
 
 
 def set_state(connection: Connection, source: str, tree: str) -> None:
-    """Say that all of a source is as in TREE."""
+    """Record that SOURCE is indexed as of TREE."""
     connection.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (source, tree))
 
 
 def unread(connection: Connection) -> list[tuple[str, str, str]]:
-    """Source, path and blob of the files that could not be read."""
+    """Return source, path and blob of the files that could not be read."""
     rows = connection.execute("SELECT source, path, blob FROM files WHERE NOT is_read")
     return [(source, _path(raw), blob) for source, raw, blob in rows]
 
 
 def forget(connection: Connection, source: str, paths: Iterable[str]) -> None:
-    """These files are no more."""
+    """Remove files from the index."""
     for path in paths:
         row = row_of(connection, source, path)
         if row is not None:
@@ -90,14 +89,14 @@ def forget(connection: Connection, source: str, paths: Iterable[str]) -> None:
 
 
 def forget_all(connection: Connection, source: str) -> None:
-    """This source is no more."""
+    """Remove a source from the index."""
     rows = connection.execute("SELECT path FROM files WHERE source = ?", (source,)).fetchall()
     forget(connection, source, (_path(raw) for (raw,) in rows))
     connection.execute("DELETE FROM states WHERE source = ?", (source,))
 
 
 def passage_rows(connection: Connection, ids: Sequence[int]) -> Mapping[int, PassageRow]:
-    """The passages with these ids."""
+    """Return the passages with IDS."""
     found: dict[int, PassageRow] = {}
     for part, marks in chunks(ids):
         rows = connection.execute(
@@ -114,13 +113,13 @@ def passage_rows(connection: Connection, ids: Sequence[int]) -> Mapping[int, Pas
 
 
 def file_of(connection: Connection, document: int) -> tuple[str, str]:
-    """The source and path of a file by its number."""
+    """Return the source and path of a file by its row."""
     row = connection.execute("SELECT source, path FROM files WHERE id = ?", (document,)).fetchone()
     return row[0], _path(row[1])
 
 
 def raw_path(path: str) -> bytes:
-    """PATH as git has it: not every name is a text."""
+    """Return PATH as bytes: git allows names that are not UTF-8."""
     return path.encode("utf-8", "surrogateescape")
 
 
@@ -129,14 +128,14 @@ def _path(raw: bytes) -> str:
 
 
 def row_of(connection: Connection, source: str, path: str) -> int | None:
-    """The number of a file; None where it is not there."""
-    wanted = "SELECT id FROM files WHERE source = ? AND path = ?"
-    found = connection.execute(wanted, (source, raw_path(path))).fetchone()
+    """Return the row of a file; None if it is not indexed."""
+    query = "SELECT id FROM files WHERE source = ? AND path = ?"
+    found = connection.execute(query, (source, raw_path(path))).fetchone()
     return None if found is None else int(found[0])
 
 
 def rows_in(connection: Connection, row: int) -> KnownRows:
-    """The passages of a file, by what they are found by."""
+    """Return the passages of a file by their terms."""
     found: KnownRows = {}
     for number, *words in connection.execute(
         "SELECT p.id, w.text, w.before, w.after, w.head"
@@ -148,12 +147,12 @@ def rows_in(connection: Connection, row: int) -> KnownRows:
 
 
 def take_out(connection: Connection, row: int) -> None:
-    """Remove a file and the places of its passages; their words stay."""
+    """Remove a file and its passages, but not their terms."""
     connection.execute("DELETE FROM files WHERE id = ?", (row,))
     connection.execute("DELETE FROM passages WHERE document = ?", (row,))
 
 
 def delete_words(connection: Connection, rows: Iterable[Iterable[int]]) -> None:
-    """Remove the words of passages."""
+    """Remove the terms of passages."""
     gone = ((number,) for numbers in rows for number in numbers)
     connection.executemany("DELETE FROM words WHERE rowid = ?", gone)

@@ -1,8 +1,7 @@
-"""What maintenance found out last: at which commit, and until when, nothing was due; on which day
-a start last looked for missing snapshots, and how far back some may still be missing.
+"""How far maintenance, snapshots, migration and imports have come: small derived files.
 
-So that a look at a thousand quiet groups costs little more than opening them. An interrupted write
-is not remembered here: it is looked for every time.
+With them a check of a thousand quiet groups costs little more than opening them. An interrupted
+write is not recorded here: every check looks for one.
 """
 
 from __future__ import annotations
@@ -15,26 +14,26 @@ from typing import NamedTuple
 from gitmem.cache.files import put
 
 FORM = "6"
-"""Counted up when there is something new that can be due."""
+"""Incremented when maintenance gets a new task."""
 
 
 class Quiet(NamedTuple):
-    """A state of a group in which nothing was due."""
+    """A state of a group in which no maintenance was due."""
 
     commit: str
     beside: str
-    """What tells one state of what was said from another."""
+    """Identifies the state of the transcripts."""
     worktree: str
-    """The looks of the work tree."""
+    """Identifies the state of the work tree."""
     settings: str
-    """What tells one state of the store's `.env`, which names the zone of days, from another."""
+    """Identifies the state of the store's `.env`, which sets the time zone."""
     since: float
     until: float
     """When the next local day begins."""
 
 
 def quiet(gitdir: Path) -> Quiet | None:
-    """What was remembered; None when nothing was, or it is torn, or by another gitmem."""
+    """Return the stored state; None if missing, damaged or from another gitmem."""
     try:
         with open(f"{gitdir}/gitmem/maintained", encoding="ascii") as file:
             form, commit, beside, worktree, settings, since, until, _ = file.read(1000).split("\n")
@@ -46,19 +45,19 @@ def quiet(gitdir: Path) -> Quiet | None:
 
 
 def remember_unchanged(gitdir: Path, found: Quiet) -> None:
-    """Remember that nothing is due, until something changes or the day ends."""
+    """Record that nothing is due until something changes or the day ends."""
     lines = (FORM, *map(str, found), "")
     put(gitdir / "gitmem" / "maintained", "\n".join(lines).encode("ascii"))
 
 
 def forget_quiet(gitdir: Path) -> None:
-    """Forget it: something failed, and somebody should look again."""
+    """Remove the record after a failure, so that the next check looks again."""
     with suppress(OSError):
         os.unlink(f"{gitdir}/gitmem/maintained")
 
 
 def last_snapshot_check(gitdir: Path) -> str:
-    """The day on which somebody last looked for missing snapshots; empty if nobody has."""
+    """Return the day of the last check for missing snapshots; empty for never."""
     try:
         with open(f"{gitdir}/gitmem/looked", encoding="ascii") as file:
             return file.read(100).strip()
@@ -67,30 +66,31 @@ def last_snapshot_check(gitdir: Path) -> str:
 
 
 def keep_snapshot_check(gitdir: Path, day: str) -> None:
-    """Remember that a start has looked on DAY: one look a day is enough, also where it fails."""
+    """Record a check on DAY: one check a day is enough, even if it fails."""
     put(gitdir / "gitmem" / "looked", f"{day}\n".encode("ascii"))
 
 
 def is_refused(gitdir: Path) -> bool:
-    """Whether somebody took an unasked migration back, and nobody has asked for one since."""
+    """Whether an automatic migration was undone and none was requested since."""
     return os.path.exists(f"{gitdir}/gitmem/migration-refused")
 
 
 def keep_refusal(gitdir: Path) -> None:
-    """Remember that: edits since then do not change it."""
+    """Record that the migration was undone; later edits do not change it."""
     if not is_refused(gitdir):
         put(gitdir / "gitmem" / "migration-refused", b"")
 
 
 def forget_refusal(gitdir: Path) -> None:
-    """Forget it: somebody asks for the migration."""
+    """Remove the record: a migration was requested."""
     with suppress(OSError):
         os.unlink(f"{gitdir}/gitmem/migration-refused")
 
 
 def snapshot_gap(gitdir: Path) -> str | None:
-    """The day after which snapshots may still be missing, older than the newest one; empty for the
-    beginning of history. None where the newest snapshot is that day.
+    """Return the day after which older snapshots may be missing; empty for all of history.
+
+    None if there is no gap: the newest snapshot is that day.
     """
     try:
         with open(f"{gitdir}/gitmem/settled", encoding="ascii") as file:
@@ -102,12 +102,12 @@ def snapshot_gap(gitdir: Path) -> str | None:
 
 
 def keep_snapshot_gap(gitdir: Path, day: str) -> None:
-    """Remember DAY: newer snapshots are about to be made, and older days are left."""
+    """Record DAY before newer snapshots are made: older days are still missing."""
     put(gitdir / "gitmem" / "settled", f"{day}\n".encode("ascii"))
 
 
 def forget_snapshot_gap(gitdir: Path) -> None:
-    """Forget it: no day is left."""
+    """Remove the record: no day is missing."""
     with suppress(OSError):
         os.unlink(f"{gitdir}/gitmem/settled")
 
@@ -115,24 +115,24 @@ def forget_snapshot_gap(gitdir: Path) -> None:
 OFFSETS_NAME = "imported"
 OFFSETS_FORM = 2
 MOST = 20_000
-"""Files that are remembered; those that were read last."""
+"""The most files recorded: those that were read last."""
 
 
 class Offset(NamedTuple):
-    """How far a file was read, and by what it is known to be the same one."""
+    """How far a file was read, and what identifies it."""
 
     offset: int
     inode: int
     head: str
     """A digest of its beginning."""
     since: float = 0.0
-    """What was said before that was passed over; 0 where nothing was."""
+    """Messages before this time were skipped; 0 if none were."""
     tail: str = ""
-    """A digest of what stands before the offset: who writes a file anew changes that."""
+    """A digest of the bytes before the offset, which changes if the file is rewritten."""
 
 
 def read_offsets(gitdir: Path) -> dict[str, Offset]:
-    """What is remembered, by the path of each file."""
+    """Return the recorded offsets by path."""
     import json  # the quiet path of a hook reads this module, but no offsets
 
     try:
@@ -149,7 +149,7 @@ def _offset(offset: int, inode: int, head: str, since: float, tail: str) -> Offs
 
 
 def keep_offsets(gitdir: Path, offsets: dict[str, Offset]) -> None:
-    """Remember it."""
+    """Record OFFSETS; without them files are read again, and known messages recognised."""
     import json
 
     rows = list(offsets.items())[-MOST:]

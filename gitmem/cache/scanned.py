@@ -1,8 +1,8 @@
-"""Up to which commit history was searched for credentials, and what was found in it.
+"""How far the history was searched for credentials, and what was found.
 
-Commits through gitmem pass the guards and count as searched. While nobody else moves the branch
-this file stays as it is: the lock of the group tells that all commits since the one that stands
-here are ours. Without this file everything is searched again.
+Commits by gitmem pass the guards and count as searched. While only gitmem moves the branch this
+file stays as it is: the lock of the group records that all commits since are ours. Without this
+file everything is searched again.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from gitmem.model.secrets.exposure import Exposed
 
 FORM = "6"
-"""Counted up whenever a rule or the sense of a row changes: then all is searched again, once."""
+"""Incremented when a rule or the meaning of a row changes: then all is searched again."""
 NAME = "scanned"
 REFS_NAME = "scanned-refs"
-"""The same for what other refs lead to. No write reads it: it has as many ids as there are refs."""
+"""The same for other refs. No write reads it: it has one id for each ref."""
 _MOST_AT_ONCE = 16 * 1024
 
 
 class Scanned(NamedTuple):
-    """What is known."""
+    """How far the branch was searched."""
 
     tip: str = ""
-    """Everything that this commit reaches was searched; empty before the first time."""
+    """Everything that this commit reaches was searched; empty before the first search."""
     left: str = ""
-    """A tip with more behind it than a write may wait for: maintenance searches that. The files of
-    this commit were searched all the same."""
+    """A tip with too many commits behind it for a write: maintenance searches them. The files of
+    this commit itself were searched."""
     found: tuple[Exposed, ...] = ()
 
 
@@ -41,17 +41,17 @@ NOTHING = Scanned()
 
 
 class ScannedRefs(NamedTuple):
-    """What is known of commits that other refs lead to, and the branch does not."""
+    """How far commits were searched that only other refs reach."""
 
     tips: frozenset[str] = frozenset()
-    """The objects that refs named: all that they reach was searched, here or with the branch."""
+    """The targets of refs whose commits were all searched, here or with the branch."""
     found: tuple[Exposed, ...] = ()
     left: int = 0
-    """How many commits were too many for who asked; this is not kept."""
+    """How many commits were left out; not stored."""
 
 
 def read_scanned(gitdir: Path) -> Scanned:
-    """What is known; nothing where the file is missing, damaged, or by a gitmem of other rules."""
+    """Return the stored state; NOTHING if missing, damaged or by other rules."""
     try:
         tip, left, *rows, _ = _lines(gitdir, NAME)
         return Scanned(tip, left, tuple(map(_exposed, rows)))
@@ -60,7 +60,7 @@ def read_scanned(gitdir: Path) -> Scanned:
 
 
 def read_scanned_refs(gitdir: Path) -> ScannedRefs:
-    """The same for other refs."""
+    """Return the stored state of other refs."""
     try:
         tips, *rows, _ = _lines(gitdir, REFS_NAME)
         return ScannedRefs(frozenset(tips.split()), tuple(map(_exposed, rows)))
@@ -79,7 +79,7 @@ Stamp = tuple[int, int] | None
 
 
 def scanned_stamp(gitdir: Path) -> Stamp:
-    """What differs as soon as somebody has written the file anew; None where there is none."""
+    """Return what identifies this version of the file; None without a file."""
     try:
         found = os.stat(f"{gitdir}/gitmem/{NAME}")
     except OSError:
@@ -88,7 +88,7 @@ def scanned_stamp(gitdir: Path) -> Stamp:
 
 
 def _content(path: str) -> bytes:
-    """A file object takes seven system calls where three do, and every write asks."""
+    """Read with three system calls, where a file object takes seven: every write reads it."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         data = os.read(fd, _MOST_AT_ONCE)
@@ -101,7 +101,7 @@ def _content(path: str) -> bytes:
 
 
 def _exposed(row: str) -> Exposed:
-    from gitmem.model.secrets.exposure import Exposed  # most groups have no such row
+    from gitmem.model.secrets.exposure import Exposed  # rare: most groups have no such row
 
     id, rule, line, blob, commit, path = row.split("\t")
     return Exposed(id, rule, int(line), blob, commit, _plain(path))
@@ -112,12 +112,12 @@ def _plain(path: str) -> str:
 
 
 def keep_scanned(gitdir: Path, known: Scanned) -> None:
-    """Remember it."""
+    """Store KNOWN."""
     _keep(gitdir, NAME, (known.tip, known.left), known.found)
 
 
 def keep_scanned_refs(gitdir: Path, known: ScannedRefs) -> None:
-    """Remember it for other refs."""
+    """Store KNOWN of other refs."""
     _keep(gitdir, REFS_NAME, (" ".join(sorted(known.tips)),), known.found)
 
 
@@ -128,12 +128,12 @@ def _keep(gitdir: Path, name: str, head: Iterable[str], found: Iterable[Exposed]
 
 
 def _form(text: str) -> str:
-    """The first line: one bit turned in the rest could name another commit, or hide a finding."""
+    """The first line with a checksum: a flipped bit could name another commit, or hide a match."""
     return f"{FORM} {zlib.crc32(text.encode('ascii')):08x}"
 
 
 def advanced(known: Scanned, since: str, tip: str) -> Scanned:
-    """What is known where all commits from SINCE to TIP came through our doors."""
+    """Return KNOWN after gitmem itself made all commits from SINCE to TIP."""
     if not since:
         return known
     searched, left = (tip if each == since else each for each in (known.tip, known.left))

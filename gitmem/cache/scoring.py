@@ -1,8 +1,8 @@
-"""How well passages fit what is asked: one way for files and for what was said.
+"""Full-text ranking of passages, for files and for messages.
 
-Each sentence is looked for by itself, any of its terms will do, and a passage counts by its best
-one. Scores are shares of what a passage could reach that had all of the terms: so they can be
-compared between tables of very different size.
+Each sentence of a query is searched on its own, by any of its terms; a passage counts by its best
+sentence. A score is the share of what a passage with all terms could reach, so that scores of
+tables of different size compare.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gitmem.model.language.ranking import Found
 from gitmem.model.language.words import is_unspaced
 
 WEIGHTS = {"text": 1.0, "before": 0.5, "after": 0.25, "head": 1.0}
-"""How much a term counts: in a passage, in what stands before and behind it, and above it."""
+"""The weight of a term in a passage, before it, after it, and in its headings."""
 FILLING, FILLED = 32, 60
-"""In a memory of three notes, a term that two of them have would count nothing: so many rows, of so
-many terms that nobody can ask for, stand beside them."""
+"""Rows of filler terms, and terms in each: in a memory of three notes, a term that two of them have
+would otherwise have no weight."""
 FILLER = "\ue000"
 _WEIGHTS = ", ".join(map(str, WEIGHTS.values()))
 HELD = 16 * 1024 * 1024
-"""Bytes of terms that a table gathers before it writes them: to merge small parts is slower."""
+"""Bytes of terms that FTS5 gathers before it writes them: merging small parts is slower."""
 WORDS = (
     f"CREATE VIRTUAL TABLE words USING fts5({', '.join(WEIGHTS)}, tokenize = 'ascii');"
     f" INSERT INTO words(words, rank) VALUES ('hashsize', {HELD})"
@@ -33,22 +33,22 @@ BALLAST = (
     f" INSERT INTO words(rowid, text) SELECT -i, '{f'{FILLER} ' * FILLED}' FROM n"
 )
 REACH = 2.2
-"""What bm25 gives at most for a term, in units of how rare it is (k1 is 1.2)."""
+"""The most that bm25 gives for a term, in units of its rarity (k1 is 1.2)."""
 SAME = 1e-9
 ENOUGH = 6
-"""Words that nothing has: what has as much of a sentence as they weigh has all of it."""
+"""A sentence counts as at most this many rare words: nobody answers each word of a long one."""
 HALVES = 0.5
 MORE = 64
-"""By how much more is looked at, where too little of what was found is accepts."""
+"""The factor of the next search if too few matches were accepted."""
 ALIKE = 1000
-"""Passages that fit equally well, beyond which nobody looks for more of them."""
+"""Equally good passages beyond which the search for more ends."""
 
 Accepts = Callable[[int, int], bool]
-"""Whether a passage counts: its number, and that of its document."""
+"""Whether a passage counts, by its number and that of its document."""
 
 
 class Rarity:
-    """How rare each term is in one table."""
+    """The rarity of each term in one table."""
 
     def __init__(self, connection: Connection, sentences: Iterable[Sentence]) -> None:
         self._total = connection.execute("SELECT count(*) FROM passages").fetchone()[0] + FILLING
@@ -60,27 +60,26 @@ class Rarity:
             self._counts[term] = row.fetchone()[0]
 
     def of(self, term: str) -> float:
-        """The rarity of TERM; the greatest for one that nothing has."""
+        """Return the rarity of TERM; an unknown term has the greatest."""
         return self._of_count(self._counts[term])
 
     @property
     def of_nothing(self) -> float:
-        """The rarity of a term that nothing has."""
+        """The rarity of an unknown term."""
         return self._of_count(0)
 
     def _of_count(self, count: int) -> float:
         return log(1 + (self._total - count + 0.5) / (count + 0.5))
 
     def reach(self, sentence: Sentence) -> float:
-        """The score of a passage that has all of SENTENCE, as often as it likes."""
+        """Return the best possible score for SENTENCE."""
         return sentence.weight * REACH * sum(map(self.of, sentence.terms))
 
     def coverage(self, sentence: Sentence, terms: Iterable[str]) -> float:
-        """How much of SENTENCE stands among TERMS, by how rare its parts are: 0 to 1.
+        """Return the share of SENTENCE that TERMS cover, weighted by rarity: 0 to 1.
 
-        Nobody answers each word of a long sentence: it counts as one of a few rare words. And one
-        of nothing but words that all passages have asks for none of them: it counts as half of a
-        rare word.
+        A long sentence counts as a few rare words. One of words that every passage has matches
+        none of them: it counts as half a rare word.
         """
         there, rare = set(terms), self.of_nothing
         whole = max(rare / 2, min(sum(map(self._weight, sentence.terms)), ENOUGH * rare))
@@ -88,13 +87,13 @@ class Rarity:
         return min(1.0, met / whole)
 
     def _weight(self, term: str) -> float:
-        """What TERM is of a sentence: a pair that nothing has may be two halves of words."""
+        """The weight of TERM in a sentence; an unknown pair may be two halves of words."""
         halves = not self._counts[term] and is_unspaced(term)
         return self.of(term) * (HALVES if halves else 1)
 
 
 def match(*terms: str) -> str:
-    """The expression that finds any of TERMS, which hold no signs."""
+    """Return the FTS5 expression for any of TERMS, which have no punctuation."""
     parts = (f'"{each[:-1]}"*' if each.endswith("*") else f'"{each}"' for each in terms)
     return " OR ".join(parts)
 
@@ -107,7 +106,7 @@ def find(
     limit: int,
     accepts: Accepts | None = None,
 ) -> list[Found]:
-    """The passages that fit best, about LIMIT for each sentence, the best first."""
+    """Return the best passages, about LIMIT for each sentence, the best first."""
     best: dict[int, Found] = {}
     reach = max(map(rarity.reach, sentences), default=0.0)
     for number, sentence in enumerate(sentences):
@@ -122,7 +121,7 @@ def find(
 def _matching(
     connection: Connection, sentence: Sentence, number: int, limit: int, accepts: Accepts | None
 ) -> list[Found]:
-    """The passages that have any term of one sentence, with what bm25 makes of them."""
+    """The passages with any term of one sentence, and their bm25 scores."""
     most = limit
     while True:
         rows = _rows(connection, match(*sentence.terms), most)
@@ -133,12 +132,12 @@ def _matching(
         ]
         if len(rows) < most:
             return found
-        # Which of several that fit equally well come last is chance: then none of them does.
+        # Which of several equal matches come last is random, so none of them is returned.
         apart = [each for each in found if each.score > rows[-1][1] + SAME]
         if len(apart) >= max(limit // 2, 1):
             return apart
-        # Unless there are so many that it makes no difference: each round ranks all that match,
-        # and a file may have 150,000 headings of one word.
+        # Unless there are very many: each round ranks all matches, and a file may have 150,000
+        # headings of one word.
         if len(found) >= ALIKE:
             return found
         most *= MORE
@@ -155,7 +154,7 @@ def _rows(connection: Connection, expression: str, most: int) -> list[tuple[int,
 
 
 def terms_in(connection: Connection, ids: Sequence[int]) -> Mapping[int, set[str]]:
-    """The terms of passages, and of what stands above them."""
+    """Return the terms of passages and of their headings."""
     found: dict[int, set[str]] = {}
     for part, marks in chunks(ids):
         query = f"SELECT rowid, text, head FROM words WHERE rowid IN ({marks})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitmem.errors import GroupRefused
+from gitmem.model.hints import Hint, Option
 
 MAIN = "main"
 GLOBAL = "global"
@@ -21,7 +22,7 @@ def check_access(acting: str | None, target: str, *, write: bool) -> None:
     what = "write to" if write else "read"
     raise GroupRefused(
         f"the group {acting!r} may not {what} the group {target!r}",
-        hint=f"act on your own group, {acting!r}",
+        hint=Hint(f"act on your own group, {acting!r}: leave out ", Option("group")),
         acting=acting,
         target=target,
         rule="access",

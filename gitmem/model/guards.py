@@ -168,7 +168,7 @@ def check_policy(path: str, data: bytes | None, before: bytes | None, policy: st
     if not breaks_policy(data, before, policy):
         return
     hints = {
-        "append-only": Hint("add to it: ", call("write", path, append="...")),
+        "append-only": Hint("add to it: ", call("write", path, "...", append=True)),
         "write-once": "write a new file instead",
         "protected": "only people change it",
     }
@@ -214,7 +214,7 @@ def _shrink_refused(path: str, data: bytes, before: bytes) -> ShrinkRefused:
         f"{path} has {len(before):,} bytes in {lines:,} lines; this would leave {len(data):,}",
         hint=Hint(
             *("read it first (", call("read", path), ") and write the whole new text, "),
-            *("add to it with ", Option("append", "..."), ", or repeat with "),
+            *("add to it with ", Option("append"), ", or repeat with "),
             Option("allow_shrink"),
         ),
         path=path,
@@ -340,7 +340,7 @@ def _summary_warning(path: str, text: str, before: str) -> Iterator[str]:
 
     now, old = read_fields(text).get("summary"), read_fields(before).get("summary")
     if not now:
-        yield Hint(f"{path} has no summary, so no prompt shows it: add ", Option("summary", "TEXT"))
+        yield Hint(f"{path} has no summary, so no prompt shows it: add ", Option("summary"))
     elif old and old != now:
         yield f"the summary of {path} replaced {str(old)!r}"
 

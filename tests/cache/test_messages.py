@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.cache.database import Connection
-from gitmem.cache.fill_messages import put
+from gitmem.cache.fill import put_batches as put
 from gitmem.cache.messages import (
     SCHEMA,
     TREE,

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.cache.database import Connection
-from gitmem.cache.fill_passages import put
+from gitmem.cache.fill import put_files as put
 from gitmem.cache.passages import (
     SCHEMA,
     FileContent,

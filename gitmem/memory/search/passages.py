@@ -122,7 +122,7 @@ def at_commits(snapshots: Mapping[str, Snapshot], *, keep: bool) -> Query:
 
 def _bring(connection: Connection, source: str, known: str, snapshot: Snapshot) -> None:
     """Bring one group from the tree that is KNOWN to that of SNAPSHOT: what differs is read."""
-    from gitmem.cache.fill_passages import put  # only where something changed
+    from gitmem.cache.fill import put_files  # only where something changed
 
     repository = snapshot.repository
     try:
@@ -135,7 +135,7 @@ def _bring(connection: Connection, source: str, known: str, snapshot: Snapshot) 
     now.update({path: new for path, _, new in changes if path != FILE})
     passages.forget(connection, source, [path for path, blob in now.items() if not blob])
     come = {path: blob for path, blob in now.items() if blob}
-    put(connection, source, _contents(snapshot, come))
+    put_files(connection, source, _contents(snapshot, come))
     passages.set_state(connection, source, snapshot.root)
 
 

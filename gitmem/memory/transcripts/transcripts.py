@@ -11,7 +11,6 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from gitmem.cache import fill_messages as fill
 from gitmem.cache import messages as cache
 from gitmem.cache.database import CacheBroken, Connection, Query, run_query
 from gitmem.cache.messages import RangeCommit
@@ -186,7 +185,9 @@ def _bring_messages(connection: Connection, group: Group, known: str, tip: Trans
     for _, _, data in _readable(connection, group, [row for row in files if row[0] == FORGOTTEN]):
         cache.forget(connection, decode_keys(data))
     batches = _readable(connection, group, [row for row in files if is_batch(row[0])])
-    fill.put(connection, ((path, blob, list(decode(data))) for path, blob, data in batches))
+    from gitmem.cache.fill import put_batches  # only where something changed
+
+    put_batches(connection, ((path, blob, list(decode(data))) for path, blob, data in batches))
 
 
 def _readable(
