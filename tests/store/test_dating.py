@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from gitmem.model.entries.dates import KnownDates
 from gitmem.store.history.dating import bring_up
-from gitmem.store.history.regained_dates import Reading
+from gitmem.store.history.regained_dates import EntryReading
 from gitmem.store.repository import Repository
 from tests.support.histories import Drawn, import_history
 from tests.support.lines import blamed, random_history
 
-NOTHING = Reading(lambda data: [], lambda path, data: None, lambda data: {}, lambda data: {})
+NOTHING = EntryReading(lambda data: [], lambda path, data: None, lambda data: {}, lambda data: {})
 
 
 def lines_of(known: KnownDates, path: str) -> list[str]:

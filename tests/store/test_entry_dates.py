@@ -15,7 +15,7 @@ from gitmem.model.entries.dates import DatedCommit, KnownDates
 from gitmem.model.entries.freshness import key_of, key_of_file
 from gitmem.model.layout.parse import parse
 from gitmem.store.history.dating import bring_up
-from gitmem.store.history.regained_dates import A_DAY, FIRST_DAY, Reading
+from gitmem.store.history.regained_dates import A_DAY, FIRST_DAY, EntryReading
 from tests.support import entry_dates
 from tests.support.entry_dates import (
     ENTRIES,
@@ -38,7 +38,7 @@ Found = dict[tuple[str, tuple[str, str]], list[int]]
 
 
 @cache
-def reading() -> Reading:
+def reading() -> EntryReading:
     return reading_of(parse(LAYOUT))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.store.history.lines import _compared, common_ends, kept_lines, line_count
+from gitmem.store.history.blame import _compared, common_ends, kept_lines, line_count
 
 LINES = st.lists(
     st.sampled_from(["", "a", "b", " a", "a ", "- x", "### a", "\r", "same", "same", "\f", "\v a"]),

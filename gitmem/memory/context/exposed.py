@@ -44,7 +44,7 @@ from gitmem.store.repository import BRANCH
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gitmem.store.history.walk import Step, Trees
+    from gitmem.store.history.walk import Trees, WalkedCommit
     from gitmem.store.transaction.writer import Writer
 
 MOST_COMMITS = 200
@@ -268,11 +268,11 @@ class _Search:
 
         return Trees(self._objects)
 
-    def step(self, oid: str) -> Step:
+    def step(self, oid: str) -> WalkedCommit:
         """One commit."""
-        from gitmem.store.history.walk import read_step  # a write of ours has nothing to search
+        from gitmem.store.history.walk import read_walked  # a write of ours has nothing to search
 
-        return read_step(self._objects, oid)
+        return read_walked(self._objects, oid)
 
     def between(self, tip: str, known: str) -> list[Exposed] | None:
         """What the commits from KNOWN to TIP brought; None: too many, or some cannot be read."""
@@ -281,13 +281,13 @@ class _Search:
             return None if steps is None else self.exposed(steps)
         return None
 
-    def unscanned(self, tip: str, known: str) -> list[Step] | None:
+    def unscanned(self, tip: str, known: str) -> list[WalkedCommit] | None:
         """The commits that TIP reaches and KNOWN does not, oldest first; None: too many."""
         straight = self._straight(tip, known)
         if straight is not None:
             return straight
         seen = self._reached(known)
-        found: list[Step] = []
+        found: list[WalkedCommit] = []
         queue = [tip]
         while queue:
             oid = queue.pop()
@@ -299,7 +299,7 @@ class _Search:
                 return None
         return found[::-1]
 
-    def beside(self, new: Iterable[str], old: Iterable[str]) -> list[Step] | None:
+    def beside(self, new: Iterable[str], old: Iterable[str]) -> list[WalkedCommit] | None:
         """What NEW lead to and neither OLD nor the branch does, oldest first; None: too many."""
         tip, new = self._group.repository.tip(), self.commits(new)
         old = [tip] if new <= {tip} else [tip, *self.commits(old)]
@@ -314,7 +314,7 @@ class _Search:
                 found.add(peel(self._group.repository, each))
         return {each for each in found if each}
 
-    def readable(self, steps: Iterable[Step]) -> list[Exposed] | None:
+    def readable(self, steps: Iterable[WalkedCommit]) -> list[Exposed] | None:
         """As `exposed`, without the commits that cannot be read: `check` tells of them."""
         found: list[Exposed] = []
         for step in steps:
@@ -325,9 +325,9 @@ class _Search:
                 found += more
         return found
 
-    def _straight(self, tip: str, known: str) -> list[Step] | None:
+    def _straight(self, tip: str, known: str) -> list[WalkedCommit] | None:
         """The same where only a few commits lie between them, which is nearly always."""
-        found: list[Step] = []
+        found: list[WalkedCommit] = []
         while tip != known and len(found) < (self._most or MOST_COMMITS):
             found.append(self.step(tip))
             if len(found[-1].parents) != 1:
@@ -345,7 +345,7 @@ class _Search:
             return {each.oid for each in islice(walk(self._group.repository, commit), self._most)}
         return set()
 
-    def exposed(self, steps: Iterable[Step]) -> list[Exposed] | None:
+    def exposed(self, steps: Iterable[WalkedCommit]) -> list[Exposed] | None:
         """What the commits brought; None when that is more than may be read now.
 
         Each has its own row, also for the same blob: another may leave the branch.
@@ -372,7 +372,7 @@ class _Search:
                 found += (*self._named(step, path), *self._in_blob(step, path, blob))
         return found
 
-    def brought(self, steps: Iterable[Step]) -> Iterator[tuple[Exposed, set[str]]]:
+    def brought(self, steps: Iterable[WalkedCommit]) -> Iterator[tuple[Exposed, set[str]]]:
         """What was not in its file before, with the files that it left in the same commit."""
         for step in steps:
             came, left = list[Exposed](), dict[str, set[str]]()
@@ -384,18 +384,18 @@ class _Search:
                     left.setdefault(id, set()).add(was[id].path)
             yield from ((each, left.get(each.id, set())) for each in came)
 
-    def _by_id(self, step: Step, path: str, blob: str) -> dict[str, Exposed]:
+    def _by_id(self, step: WalkedCommit, path: str, blob: str) -> dict[str, Exposed]:
         return {each.id: each for each in self._in_blob(step, path, blob)} if blob else {}
 
-    def _said(self, step: Step) -> Iterator[Exposed]:
+    def _said(self, step: WalkedCommit) -> Iterator[Exposed]:
         message = self._group.repository.commit(step.oid).message
         yield from self._rows(find(message), "", step, "")
 
-    def _named(self, step: Step, path: str) -> Iterator[Exposed]:
+    def _named(self, step: WalkedCommit, path: str) -> Iterator[Exposed]:
         found = [each._replace(line=0) for each in find_in_path(path)]
         yield from self._rows(found, "", step, redacted_path(path))
 
-    def _in_blob(self, step: Step, path: str, blob: str) -> Iterator[Exposed]:
+    def _in_blob(self, step: WalkedCommit, path: str, blob: str) -> Iterator[Exposed]:
         if blob not in self._found:
             self._found[blob] = tuple(self._searched(blob))
         yield from self._rows(self._found[blob], blob, step, redacted_path(path))
@@ -411,7 +411,7 @@ class _Search:
                 lines = data.count(b"\n", 0, max(0, at + MAX_FILE - OVERLAP))
 
     def _rows(
-        self, found: Iterable[SecretMatch], blob: str, step: Step, path: str
+        self, found: Iterable[SecretMatch], blob: str, step: WalkedCommit, path: str
     ) -> Iterator[Exposed]:
         for each in found:
             id = secret_id(self._salt, each.rule, each.value)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gitmem.memory.context.sources import Sources
     from gitmem.memory.group import Group
     from gitmem.model.context.pieces import Piece
-    from gitmem.store.history.regained_dates import Reading
+    from gitmem.store.history.regained_dates import EntryReading
 
 FILE_ITSELF = "/"
 """What a file is called that is an entry: no title can be like that."""
@@ -129,7 +129,7 @@ def cache_of(group: Group, of: str = "") -> Path:
 def _brought_up(
     known: KnownDates | None,
     snapshot: Snapshot,
-    reading: Reading,
+    reading: EntryReading,
     keep: Callable[[KnownDates], None],
 ) -> Dates:
     """Go on from KNOWN, and keep what is new if that is much; a look at the past keeps nothing."""
@@ -175,9 +175,9 @@ def _is_no_entry(kind: str) -> bool:
     return kind in ("entries", "log")
 
 
-def reading_of(layout: Layout) -> Reading:
+def reading_of(layout: Layout) -> EntryReading:
     """How files are read for their dates, where LAYOUT counts."""
-    from gitmem.store.history.regained_dates import Reading
+    from gitmem.store.history.regained_dates import EntryReading
 
     held: dict[bytes, bytes] = {}
 
@@ -200,7 +200,7 @@ def reading_of(layout: Layout) -> Reading:
     def whole(path: str, data: bytes) -> bytes | None:
         return key_of_file(data) if is_entry(path) else None
 
-    return Reading(keys, whole, _texts, _days)
+    return EntryReading(keys, whole, _texts, _days)
 
 
 def _texts(data: bytes) -> Mapping[bytes, tuple[str, bytes]]:

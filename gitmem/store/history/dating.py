@@ -16,12 +16,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gitmem.model.entries.dates import DatedCommit, DateState, FileDates, KnownDates, mark_of
 from gitmem.model.entries.freshness import part_that_differs
+from gitmem.store.history.blame import Contents, Origins, Renames, carried, common_ends, kept_lines
 from gitmem.store.history.entry_dates import Texts, dated, net
-from gitmem.store.history.lines import common_ends, kept_lines
-from gitmem.store.history.origins import Contents, Origins, carried
-from gitmem.store.history.regained_dates import Commit, Reading, Regaining
-from gitmem.store.history.renames import Renames
-from gitmem.store.history.walk import Change, Step, Trees, read_step
+from gitmem.store.history.regained_dates import CommitContext, EntryReading, Regaining
+from gitmem.store.history.walk import Change, Trees, WalkedCommit, read_walked
 from gitmem.store.repository import Repository
 
 HELD_KEYS = 4096
@@ -35,7 +33,7 @@ def bring_up(
     known: KnownDates | None,
     repository: Repository,
     commit: str,
-    reading: Reading,
+    reading: EntryReading,
     keep: Keep = lambda known: None,
 ) -> tuple[KnownDates, int]:
     """What is known at COMMIT, and by how many commits more than before.
@@ -50,22 +48,22 @@ def bring_up(
     return known, len(steps)
 
 
-def _steps_since(repository: Repository, commit: str, base: str) -> list[Step] | None:
+def _steps_since(repository: Repository, commit: str, base: str) -> list[WalkedCommit] | None:
     """The commits behind BASE up to COMMIT, parents first; None where not all come from BASE."""
-    found: dict[str, Step] = {}
+    found: dict[str, WalkedCommit] = {}
     waiting = [commit]
     while waiting:
         oid = waiting.pop()
         if oid == base or oid in found:
             continue
-        step = found[oid] = read_step(repository.objects, oid)
+        step = found[oid] = read_walked(repository.objects, oid)
         if base and not step.parents:
             return None
         waiting += step.parents
     return list(_parents_first(found, commit))
 
 
-def _parents_first(steps: Mapping[str, Step], commit: str) -> Iterator[Step]:
+def _parents_first(steps: Mapping[str, WalkedCommit], commit: str) -> Iterator[WalkedCommit]:
     seen: set[str] = set()
     stack = [(commit, False)]
     while stack:
@@ -81,7 +79,7 @@ def _parents_first(steps: Mapping[str, Step], commit: str) -> Iterator[Step]:
 class _Walk:
     """One walk, from commit to commit."""
 
-    def __init__(self, known: KnownDates, repository: Repository, reading: Reading) -> None:
+    def __init__(self, known: KnownDates, repository: Repository, reading: EntryReading) -> None:
         self._known, self._reading = known, reading
         self._objects = repository.objects
         self._trees = Trees(self._objects)
@@ -96,7 +94,7 @@ class _Walk:
         self._forks: set[str] = set()
         self._join(known.state)
 
-    def go(self, steps: list[Step], keep: Keep) -> None:
+    def go(self, steps: list[WalkedCommit], keep: Keep) -> None:
         """Carry dates on over STEPS, parents first."""
         for step in steps:
             self._roots[step.oid] = step.tree
@@ -111,11 +109,11 @@ class _Walk:
                     keep(self._known)  # which may give the rows other numbers
                     self._numbers = {row.oid: at for at, row in enumerate(self._known.rows)}
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: WalkedCommit) -> None:
         number = self._number(DatedCommit(step.oid, step.seconds, step.agent))
         parents = [self._states[each] for each in step.parents]
         state = self._inherited(step, parents)
-        commit = Commit(step, number, parents, state)
+        commit = CommitContext(step, number, parents, state)
         first = sorted(self._changes(step, 0))
         renames = self._origins.renames(first)
         looked = [self._looked_at(each, commit, renames) for each in first]
@@ -133,7 +131,7 @@ class _Walk:
             self._join(state)
 
     def _looked_at(
-        self, change: Change, commit: Commit, renames: Renames | None
+        self, change: Change, commit: CommitContext, renames: Renames | None
     ) -> tuple[bytes, Texts]:
         """The marks of the lines of a file that differs from the first parent, and its entries."""
         path, old, new = change
@@ -167,7 +165,7 @@ class _Walk:
         whole, keys = self._wholes[path, blob], self._reading.blocks(part)
         return [*keys, whole] if whole else keys
 
-    def _inherited(self, step: Step, parents: list[DateState]) -> DateState:
+    def _inherited(self, step: WalkedCommit, parents: list[DateState]) -> DateState:
         """The state to go on from: that of the first parent, whole if nobody else needs it."""
         for parent in step.parents:
             self._children[parent] -= 1
@@ -186,12 +184,12 @@ class _Walk:
         state.run = self._known.past.new_run(joins_all=True)
         state.runs = frozenset((state.run,))
 
-    def _changes(self, step: Step, parent: int) -> list[tuple[str, str, str]]:
+    def _changes(self, step: WalkedCommit, parent: int) -> list[tuple[str, str, str]]:
         if not step.parents:
             return self._trees.changes("", step.tree)
         oid = step.parents[parent]
         if oid not in self._roots:
-            self._roots[oid] = read_step(self._objects, oid).tree
+            self._roots[oid] = read_walked(self._objects, oid).tree
         return self._trees.changes(self._roots[oid], step.tree)
 
     def _number(self, row: DatedCommit) -> int:
@@ -204,5 +202,5 @@ class _Walk:
     def _row_of(self, oid: str) -> int:
         if oid in self._numbers:
             return self._numbers[oid]
-        step = read_step(self._objects, oid)
+        step = read_walked(self._objects, oid)
         return self._number(DatedCommit(oid, step.seconds, step.agent))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gitmem.model.entries.dates import DateState, LastChange, LastChanges, Moved
-from gitmem.store.history.regained_dates import Commit, Regaining
+from gitmem.store.history.regained_dates import CommitContext, Regaining
 
 CAPTURE = "capture"
 SITTING = 600
@@ -31,7 +31,7 @@ class Texts(NamedTuple):
     gone: Sequence[bytes] = ()
 
 
-class Place(NamedTuple):
+class TextDate(NamedTuple):
     """A file, and the date of a text in it."""
 
     path: str
@@ -39,7 +39,7 @@ class Place(NamedTuple):
 
 
 NOWHERE = ("", 0, "")
-Left = dict[bytes, list[Place]]
+LeftTexts = dict[bytes, list[TextDate]]
 """Texts, and the places that they left."""
 
 
@@ -53,13 +53,13 @@ def net(come: list[bytes], gone: list[bytes]) -> tuple[list[bytes], list[bytes]]
 
 
 def dated(
-    commit: Commit, changes: Sequence[Sequence[Texts]], regaining: Regaining
+    commit: CommitContext, changes: Sequence[Sequence[Texts]], regaining: Regaining
 ) -> Mapping[str, Mapping[bytes, LastChanges]]:
     """The entries of the files that differ from the first parent, by path.
 
     CHANGES are those from each parent, in the order of their paths.
     """
-    work = _Work(commit, changes, regaining)
+    work = _CommitDates(commit, changes, regaining)
     if len(commit.parents) > 1:
         work.merge()
     for each in work.left:
@@ -74,15 +74,15 @@ def dated(
     return work.texts
 
 
-class _Work:
+class _CommitDates:
     """The entries of one commit on their way to a date."""
 
     def __init__(
-        self, commit: Commit, changes: Sequence[Sequence[Texts]], regaining: Regaining
+        self, commit: CommitContext, changes: Sequence[Sequence[Texts]], regaining: Regaining
     ) -> None:
         self._commit, self._regaining = commit, regaining
         self._files = changes[0]
-        self.left: list[Left] = [{} for _ in commit.parents]
+        self.left: list[LeftTexts] = [{} for _ in commit.parents]
         """What left its place, seen from each parent."""
         self.texts: dict[str, dict[bytes, LastChanges]] = {}
         self._come: dict[bytes, list[str]] = {}
@@ -106,7 +106,7 @@ class _Work:
             for path, touch in found:
                 self._give(key, path, touch)
 
-    def move(self, left: Left) -> None:
+    def move(self, left: LeftTexts) -> None:
         """Texts that left a place and came to another one take their date along."""
         for key in [each for each in left if each in self._come]:
             pairs = self._paired(self._come[key], left[key])
@@ -158,7 +158,7 @@ class _Work:
         self._give(key, self._come[key][0], touch)
         return True
 
-    def _was_pasted(self, key: bytes, place: Place) -> bool:
+    def _was_pasted(self, key: bytes, place: TextDate) -> bool:
         """Whether a text that left was pasted elsewhere just before; then that gets its date.
 
         It was gone already when it was pasted if both edits were found at the same time. Captures
@@ -198,7 +198,7 @@ class _Work:
         if not waiting:
             del self._come[key]
 
-    def _paired(self, come: list[str], left: list[Place]) -> list[tuple[str, Place]]:
+    def _paired(self, come: list[str], left: list[TextDate]) -> list[tuple[str, TextDate]]:
         """Where each of the texts that left went: of several, to where the path ends alike.
 
         The oldest goes first.
@@ -224,7 +224,7 @@ class _Work:
 
 
 def _without(
-    state: DateState, path: str, gone: Iterable[bytes], left: Left
+    state: DateState, path: str, gone: Iterable[bytes], left: LeftTexts
 ) -> dict[bytes, LastChanges]:
     """The texts of a file without those that are GONE; of several that say the same the last.
 
@@ -235,7 +235,7 @@ def _without(
     for key in gone:
         touches = found.pop(key, ())
         if touches:
-            left.setdefault(key, []).append(Place(path, touches[-1]))
+            left.setdefault(key, []).append(TextDate(path, touches[-1]))
         if len(touches) > 1:
             found[key] = touches[:-1]
     return found

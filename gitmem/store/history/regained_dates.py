@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from gitmem.model.entries.dates import OID, PATH_KEY, DateState, KnownDates, LastChange, path_key
 from gitmem.model.entries.freshness import ADOPTION, BY_HAND, KEY, MECHANICAL, WHITE
-from gitmem.store.history.origins import Contents
-from gitmem.store.history.walk import Step
+from gitmem.store.history.blame import Contents
+from gitmem.store.history.walk import WalkedCommit
 
 NAMELESS = ("", b"")
 A_DAY = 86400
@@ -21,7 +21,7 @@ FIRST_DAY = 719163
 """The ordinal of the day on which the clock of the commits begins."""
 
 
-class Reading(NamedTuple):
+class EntryReading(NamedTuple):
     """How to read a file: what in it is an entry, whatever that may be."""
 
     blocks: Callable[[bytes], list[bytes]]
@@ -34,10 +34,10 @@ class Reading(NamedTuple):
     """The day that an entry names itself, as an ordinal."""
 
 
-class Commit(NamedTuple):
+class CommitContext(NamedTuple):
     """One commit on top of its parents."""
 
-    step: Step
+    step: WalkedCommit
     number: int
     """Its row."""
     parents: list[DateState]
@@ -51,7 +51,7 @@ class Regaining:
     def __init__(
         self,
         known: KnownDates,
-        reading: Reading,
+        reading: EntryReading,
         content: Contents,
         row_of: Callable[[str], int],
     ) -> None:
@@ -59,7 +59,7 @@ class Regaining:
         self._content, self._row_of = content, row_of
 
     def touches(
-        self, keys: list[bytes], path: str, blob: str, commit: Commit
+        self, keys: list[bytes], path: str, blob: str, commit: CommitContext
     ) -> dict[bytes, LastChange]:
         """The dates of texts that are new in the file at PATH."""
         days = self._own_days(blob, commit)
@@ -93,7 +93,7 @@ class Regaining:
         oid = record[start : start + OID].hex()
         return self._row_of(oid), int.from_bytes(record[start + OID :], "little")
 
-    def _own_days(self, blob: str, commit: Commit) -> Mapping[bytes, int]:
+    def _own_days(self, blob: str, commit: CommitContext) -> Mapping[bytes, int]:
         """The days that entries of an adopted folder name themselves, where git knows no better.
 
         A commit of its own history knows when something was written, but for the first one: it
@@ -108,13 +108,13 @@ class Regaining:
         return {key: day for key, day in found.items() if day <= latest}
 
     def _regained(
-        self, keys: Iterable[bytes], path: str, commit: Commit
+        self, keys: Iterable[bytes], path: str, commit: CommitContext
     ) -> dict[bytes, LastChange]:
         """The dates that texts had in this file last; if they stand in none now, in any other."""
         records = {key: self._record(key, path, commit) for key in keys}
         return {key: self._touch_in(record) for key, record in records.items() if record}
 
-    def _record(self, key: bytes, path: str, commit: Commit) -> bytes | None:
+    def _record(self, key: bytes, path: str, commit: CommitContext) -> bytes | None:
         past, runs, own = self._known.past, commit.state.runs, key + path_key(path)
         anywhere = past.last(key, runs)
         if anywhere is None or anywhere.startswith(own):
@@ -125,7 +125,7 @@ class Regaining:
         return anywhere
 
     def _put_back(
-        self, keys: list[bytes], path: str, blob: str, commit: Commit
+        self, keys: list[bytes], path: str, blob: str, commit: CommitContext
     ) -> dict[bytes, LastChange]:
         """Where somebody put something back by hand that was gone, it has the date it had.
 

@@ -30,7 +30,7 @@ Change = tuple[str, str, str]
 """A path, its blob before and its blob now; nothing where there is no file."""
 
 
-class Step(NamedTuple):
+class WalkedCommit(NamedTuple):
     """A commit as far as a walk needs it."""
 
     oid: str
@@ -45,7 +45,7 @@ class Step(NamedTuple):
     """The captures that it was made with, all of edits that stood there at the same time."""
 
 
-def read_step(objects: Objects, oid: str) -> Step:
+def read_walked(objects: Objects, oid: str) -> WalkedCommit:
     """One commit."""
     data = objects.read_as("commit", oid)
     head = _HEAD.match(data)
@@ -55,10 +55,10 @@ def read_step(objects: Objects, oid: str) -> Step:
         seconds = int(commit.time.timestamp())
         agent = said.agent or commit.author
         words = said.op, said.source, said.get(RUN)
-        return Step(oid, commit.tree, commit.parents, seconds, agent, *words)
+        return WalkedCommit(oid, commit.tree, commit.parents, seconds, agent, *words)
     tree, parents, author, when = head.groups()
     op, agent, source, run = _said(data[head.end() :])
-    return Step(
+    return WalkedCommit(
         oid,
         tree.decode(),
         tuple(each.decode() for each in parents.split()[1::2]),

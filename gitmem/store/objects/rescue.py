@@ -51,14 +51,14 @@ class Rescue:
 
     def _at_head(self) -> set[str]:
         """The blobs of HEAD, as far as its folders can be read. `check --repair` looks further."""
-        from gitmem.store.history.walk import Trees, read_step
+        from gitmem.store.history.walk import Trees, read_walked
         from gitmem.store.objects.database import Objects
         from gitmem.store.refs.files import all_refs
         from gitmem.store.repository import BRANCH
 
         objects = Objects(self._gitdir)
         try:
-            tree = read_step(objects, all_refs(self._gitdir).get(BRANCH, "")).tree
+            tree = read_walked(objects, all_refs(self._gitdir).get(BRANCH, "")).tree
             return {blob for _, _, blob in Trees(objects).changes("", tree)}
         except Damaged:
             return set()
