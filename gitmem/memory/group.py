@@ -177,7 +177,7 @@ class Group:
 
     def _finished(self) -> bool:
         """Finish a renaming to this name that was interrupted; False where there was none."""
-        from gitmem.memory.admin.rename import finish_rename
+        from gitmem.memory.admin.groups import finish_rename
 
         with suppress(OSError):
             return finish_rename(self.store, self.name)

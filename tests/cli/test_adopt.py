@@ -98,7 +98,7 @@ def test_an_unclear_folder_asks(run: Run, home: Path, tmp_path: Path) -> None:
     said = run("adopt", str(folder))
 
     assert said.code == 2
-    assert "not clear what kind of memory" in said.err
+    assert "is not clear" in said.err
     assert "--layout" in said.err
     names = [each["layout"] for each in run("adopt", str(folder), "--json").error["candidates"]]
     assert {"soul", "arizuko"} <= set(names)

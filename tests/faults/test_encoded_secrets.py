@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import SecretFound
-from gitmem.memory.admin.staged import guard_message, guard_staged
+from gitmem.memory.admin.git_hook import guard_message, guard_staged
 from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.recover.held import held_show

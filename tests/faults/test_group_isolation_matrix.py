@@ -22,11 +22,10 @@ from gitmem.cache import messages as said
 from gitmem.errors import Damaged, GitmemError, GroupNotFound, GroupRefused
 from gitmem.integrations.transcripts.import_files import import_transcripts
 from gitmem.memory.admin.check import check, check_group
-from gitmem.memory.admin.git_hook import put_git_hook, take_git_hook
+from gitmem.memory.admin.git_hook import guard_staged, put_git_hook, take_git_hook
 from gitmem.memory.admin.groups import groups, remove_group, rename_group
 from gitmem.memory.admin.init import init
 from gitmem.memory.admin.link import link, links, unlink
-from gitmem.memory.admin.staged import guard_staged
 from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.adopt.copy_in import copy_in, is_newer
 from gitmem.memory.context.exposed import (

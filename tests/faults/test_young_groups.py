@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.memory.admin.rename
+import gitmem.memory.admin.groups
 from gitmem.errors import Damaged, StorageFailed
 from gitmem.memory.admin.check import check_group
 from gitmem.memory.admin.groups import remove_group, rename_group
@@ -88,11 +88,11 @@ def test_who_only_reads_a_group_heals_nothing_in_it(scene: Scene) -> None:
 
 
 STEPS = {
-    "noted": (gitmem.memory.admin.rename, "relinked"),
-    "linked": (gitmem.memory.admin.rename, "hand_over"),
-    "git directory": (gitmem.memory.admin.rename, "_move_worktree"),
-    "work tree": (gitmem.memory.admin.rename, "tie"),
-    "tied": (gitmem.memory.admin.rename, "name_worktree"),
+    "noted": (gitmem.memory.admin.groups, "relinked"),
+    "linked": (gitmem.memory.admin.groups, "hand_over"),
+    "git directory": (gitmem.memory.admin.groups, "_move_worktree"),
+    "work tree": (gitmem.memory.admin.groups, "tie"),
+    "tied": (gitmem.memory.admin.groups, "name_worktree"),
 }
 
 
@@ -246,7 +246,7 @@ def by_init(store: Store, place: Path, moved: Path) -> None:
 
 
 def by_adopt(store: Store, place: Path, moved: Path) -> None:
-    with pytest.raises(Exception, match="has files already"):
+    with pytest.raises(Exception, match="has files;"):
         adopt(store, "main", moved, in_place=True)
 
 

@@ -563,7 +563,7 @@ def test_an_adoption_that_was_killed_is_finished(machine: Machine, door: str) ->
     installed(machine)
     machine.session(machine.project)
     folder = machine.memory()
-    init(machine.store, "shop", worktree=folder, take_in=False)
+    init(machine.store, "shop", worktree=folder, capture_files=False)
 
     if door == "install":
         installed(machine)

@@ -104,7 +104,7 @@ def test_links_that_somebody_wrote_by_hand_are_kept(two: Store, tmp_path: Path, 
 def test_a_form_that_cannot_be_changed_is_left_alone(two: Store, tmp_path: Path, text: str) -> None:
     two.config.write_text(text)
 
-    with pytest.raises(BadInput, match="cannot be changed here"):
+    with pytest.raises(BadInput, match="would change other settings"):
         link(fresh(two), tmp_path, "shop")
     assert two.config.read_text() == text
 

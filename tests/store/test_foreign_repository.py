@@ -149,7 +149,7 @@ def test_objects_may_be_borrowed_from_another_repository(source: Path, tmp_path:
     git(tmp_path, "clone", "-q", "--shared", str(source), "borrower")
 
     assert len(past_of(tmp_path / "borrower")) == 5
-    assert source.resolve() / ".git" in [each.resolve() for each in opened(source).places()]
+    assert source.resolve() / ".git" in [each.resolve() for each in opened(source).folders()]
 
 
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "gone", "garbage"])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from gitmem.errors import GitmemError, GroupRefused
-from gitmem.memory.admin.rename import finish_rename
+from gitmem.memory.admin.groups import finish_rename
 from gitmem.memory.admin.worktrees import relink_from
 from gitmem.memory.clock import Clock, zone_of, zone_problem
 from gitmem.memory.group import Group, Store, time_now

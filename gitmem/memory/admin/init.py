@@ -1,4 +1,4 @@
-"""Make a store and a group."""
+"""Create a store and a group."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Conflict, Damaged, GroupRefused, PathRefused, StorageFailed
-from gitmem.memory.admin.rename import finish_rename
+from gitmem.memory.admin.groups import finish_rename
 from gitmem.memory.admin.worktrees import repoint
 from gitmem.memory.clock import Clock, zone_of
 from gitmem.memory.group import Group, Store, Who, make_note, time_now
@@ -21,6 +21,7 @@ from gitmem.memory.write.changeset import check_place
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_message_text
+from gitmem.model.hints import Hint, Option, call
 from gitmem.model.layout.layout import FILE, lower_name
 from gitmem.model.paths import check_group, find_twin
 from gitmem.store.config import worktree_of
@@ -47,7 +48,7 @@ FOUND = "found when the group was made"
 
 
 class Initialised(NamedTuple):
-    """A group that is ready."""
+    """A group that is ready for use."""
 
     group: str
     store: str
@@ -55,15 +56,15 @@ class Initialised(NamedTuple):
     created: bool
     commit: str
     excluded_in: str = ""
-    """The exclude file of a repository around the work tree, where there is one."""
+    """The exclude file of a repository around the work tree, if there is one."""
     captured: int = 0
-    """Files that stood in the work tree already and are under history now."""
+    """The number of files in the work tree that were committed."""
     held: tuple[HeldEdit, ...] = ()
-    """Those that may not enter git."""
+    """Files that may not enter git."""
     layout: str = ""
-    """What its `gitmem.yaml` calls itself."""
+    """The name in its `gitmem.yaml`."""
     started: tuple[str, ...] = ()
-    """The files it was given to begin with."""
+    """The files of the layout that were created."""
 
 
 def init(
@@ -73,15 +74,15 @@ def init(
     worktree: Path | None = None,
     layout: str = NONE,
     relayout: bool = False,
-    take_in: bool = True,
+    capture_files: bool = True,
     who: Who | None = None,
     acting: str | None = None,
     now: Clock | None = None,
 ) -> Initialised:
     """Create the store and the group NAME where they are missing; nothing changes otherwise.
 
-    A new group gets LAYOUT; with RELAYOUT so does one that has none yet. Files that stand in its
-    work tree are captured, unless somebody else will TAKE_IN them.
+    A new group gets LAYOUT; with RELAYOUT so does one without a layout. CAPTURE_FILES commits the
+    files that stand in its work tree.
     """
     starter = {} if layout == NONE else starter_files(layout)
     check_access(acting, check_group(name), write=True)
@@ -99,22 +100,22 @@ def init(
             fresh = begins(store.gitdir(name))  # also one whose `init` failed or died
         group = Group(store, name, who=who, acting=acting, now=now)
         try:
-            excluded = _settle(group, asked=worktree is not None)
+            excluded = _ensure_worktree(group, named=worktree is not None)
             found = NOTHING
-            # Beside other work only the layout tells what is memory: then its files come first.
+            # Beside other work only the layout defines what is memory: its files come first.
             ahead = list(starter) if group.is_outside else []
-            if fresh and take_in:
+            if fresh and capture_files:
                 found = capture(group, ahead, reason=FOUND)
             started: tuple[str, ...] = ()
             if relayout or (fresh and not group.repository.snapshot().node(FILE)):
                 started = _start(group, starter, layout)
-            if fresh and take_in and ahead:
+            if fresh and capture_files and ahead:
                 rest = capture(group, reason=FOUND)
                 found = rest._replace(captured=(*found.captured, *rest.captured))
             tip = group.repository.tip()
             named = layout_of(group).name
-            # What waits for room on the disk is finished by whoever calls this again.
-            if fresh and take_in and Lock(lock_path(group.gitdir)).peek() is None:
+            # A write that waits for disk space is completed by the next call.
+            if fresh and capture_files and Lock(lock_path(group.gitdir)).peek() is None:
                 begun(group.gitdir)
         finally:
             group.close()
@@ -133,14 +134,14 @@ def init(
 
 
 def _finish_renames(store: Store, name: str) -> None:
-    """No new group shall take the place of one whose renaming was interrupted."""
+    """Complete interrupted renames, so that a new group takes no name that is being given."""
     if not finish_rename(store, name) and not store.gitdir(name).is_dir():
         for each in store.names():
             finish_rename(store, each)
 
 
 def _start(group: Group, starter: dict[str, bytes], layout: str) -> tuple[str, ...]:
-    """Commit what the layout begins with, as far as nothing stands in its place."""
+    """Commit the starter files of the layout whose paths are free."""
     if not starter:
         return ()
     note = group.note("init")._replace(title=f"begin with the layout {layout}")
@@ -158,15 +159,15 @@ def _start(group: Group, starter: dict[str, bytes], layout: str) -> tuple[str, .
 
     with group.writing() as writer:
         for path in filter(None, (*starter, *map(lower_name, starter))):
-            writer.capture(path)  # what somebody put there counts, not what we would
+            writer.capture(path)  # a file that is there wins over the starter file
         return writer.publish(plan).result
 
 
 def _scope(group: Group, snapshot: Snapshot, layout: bytes) -> Scoped | None:
-    """What will be memory by LAYOUT, where the folder may have other work in it."""
+    """The scope of LAYOUT, where the folder may hold other work."""
     if not group.is_outside:
         return None
-    from gitmem.memory.scope import layout_scope  # only for a folder that somebody has
+    from gitmem.memory.scope import layout_scope  # only for a folder elsewhere
     from gitmem.store.worktree.scope import Scoped
 
     return Scoped(group.worktree, layout_scope(layout), snapshot)
@@ -180,38 +181,42 @@ def _is_free(snapshot: Snapshot, path: str) -> bool:
     return snapshot.node(path) is None
 
 
-def _check_layout(group: Group, snapshot: Snapshot, wanted: bytes, layout: str) -> None:
-    """A group that has a layout keeps it: another one is a decision about every file."""
+def _check_layout(group: Group, snapshot: Snapshot, starter: bytes, layout: str) -> None:
+    """Refuse to change the layout of a group: that is a decision about every file."""
     has = layout_at(group, snapshot).layout.name
-    if snapshot.node(FILE) and has != checked(wanted).name:
+    if snapshot.node(FILE) and has != checked(starter).name:
         raise Conflict(
             f"the group {group.name!r} has the layout {has!r} already",
-            hint=f"edit its {FILE} (`gitmem edit {FILE}`), "
-            f"or make another group: `gitmem init -g NAME --layout {layout}`",
+            hint=Hint(
+                f"edit its {FILE}: ",
+                call("edit", FILE),
+                "; or create another group: ",
+                call("init", group="NAME", layout=layout),
+            ),
             layout=has,
         )
 
 
 @contextmanager
 def _translated(store: Store) -> Iterator[None]:
-    with translated(f"making the group in {store.root}"):
+    with translated(f"creating the group in {store.root}"):
         try:
             yield
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise  # no other folder helps against a full disk
             raise StorageFailed(
-                f"the store {store.root} cannot be made: {error.strerror} ({error.filename})",
-                hint="name another folder with --store or GITMEM_HOME",
+                f"creating the store {store.root} failed: {error.strerror} ({error.filename})",
+                hint="name another folder for the store",
             ) from error
 
 
 def _place(store: Store, name: str, worktree: Path | None, fresh: bool) -> Path:
-    """Where the work tree is or shall be."""
+    """The folder of the work tree."""
     default = store.default_worktree(name)
     known = default if fresh else worktree_of(store.gitdir(name)) or default
-    asked = worktree.resolve() if worktree else known.resolve()
-    place = known if asked == known.resolve() else asked
+    named = worktree.resolve() if worktree else known.resolve()
+    place = known if named == known.resolve() else named
     if fresh:
         _check_free(store, name, place)
         _check_apart(store, name, place)
@@ -221,26 +226,26 @@ def _place(store: Store, name: str, worktree: Path | None, fresh: bool) -> Path:
 
 
 def _check_free(store: Store, name: str, place: Path) -> None:
-    """Refuse a folder that belongs to a repository, or to one that is lost."""
+    """Refuse a folder that belongs to another repository, or to a lost one."""
     if is_tied(store.gitdir(name), place) and not _was_removed(store, name):
         raise Damaged(
-            f"{place} is the work tree of {name!r}, whose repository is no longer there",
-            hint=f"put {store.gitdir(name)} back; or begin anew by removing {place / '.git'}",
+            f"{place} is the work tree of {name!r}, whose repository is missing",
+            hint=f"restore {store.gitdir(name)}; or remove {place / '.git'} to start over",
             path=str(place),
         )
     if os.path.lexists(place / ".git") and not is_tied(store.gitdir(name), place):
         raise Conflict(f"{place} is a git repository of its own", hint="choose a folder inside it")
     if place.exists() and not place.is_dir():
-        raise Conflict(f"{place} is not a folder", hint="choose another place")
+        raise Conflict(f"{place} is not a folder", hint="choose another folder")
 
 
 def _was_removed(store: Store, name: str) -> bool:
-    """True where the trash has the repository: its `groups remove` died before the last step."""
+    """True where the trash has the repository: `groups remove` died before its last step."""
     return any((store.root / "trash").glob(f"*/repos/{escape(name)}.git"))
 
 
 def _check_apart(store: Store, name: str, place: Path) -> None:
-    """Refuse a work tree inside another group's, or around it: each would take in the other."""
+    """Refuse a work tree inside another group's, or around it: each would capture the other."""
     taken = {each: worktree_of(store.gitdir(each)) for each in store.names()}
     for other, root in taken.items():
         if root and overlap(place, root):
@@ -252,7 +257,7 @@ def _check_apart(store: Store, name: str, place: Path) -> None:
     if place != store.default_worktree(name) and overlap(place, store.root):
         raise Conflict(
             f"{place} and the store {store.root} lie within each other",
-            hint="choose a folder apart from the store, or leave out --worktree",
+            hint=Hint("choose a folder apart from the store, or leave out ", Option("worktree")),
         )
 
 
@@ -273,17 +278,17 @@ def _create(store: Store, name: str, place: Path, note: Note, now: Clock | None)
     gitdir = store.gitdir(name)
     remove_drafts(gitdir.parent)
     inside = place == store.default_worktree(name)
-    # Before the repository gets its name: a place that cannot be made must not be remembered.
+    # First: the configuration must not name a folder that cannot be created.
     make_folders(place)
     named = os.path.relpath(place, gitdir) if inside else str(place)
     create(gitdir, named, note, time_now(now, zone_of(store.root)))
     tie(gitdir, place, relative=inside)
 
 
-def _settle(group: Group, *, asked: bool) -> str:
-    """Tie the work tree where that is missing; tell the exclude file of a repository around it."""
-    # Whoever names the folder again says that it is the right one, mounted and all.
-    if asked and not os.path.lexists(group.worktree / ".git"):
+def _ensure_worktree(group: Group, *, named: bool) -> str:
+    """Write the `.git` file where it is missing; the exclude file of a repository around it."""
+    # A person who names the folder again confirms that it is the right one, and mounted.
+    if named and not os.path.lexists(group.worktree / ".git"):
         group.revive_worktree()
     group.ensure_worktree()
     return str(exclude_from_parent(group.worktree) or "") if group.is_outside else ""

@@ -1,4 +1,4 @@
-"""A work tree that is not where its group expects it: found again, tied again, or made again."""
+"""Find, reconnect or recreate a work tree that is not where its group expects it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import Conflict, Damaged, GroupNotFound
 from gitmem.model.access import check_access
+from gitmem.model.hints import Hint, Option
 from gitmem.store.config import name_worktree, worktree_of
 from gitmem.store.durable import make_folders
 from gitmem.store.lock import Lock, last_run
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def tie_outside(group: Group) -> None:
-    """The `.git` file of a folder elsewhere must lead to us, or to where the store once was."""
+    """Write the `.git` file of a work tree outside the store; Damaged where it leads elsewhere."""
     if not leads_nowhere(group.worktree) and not _is_untouched(group):
         raise Damaged(
             f"the work tree {group.worktree} is not there, or not ours: "
@@ -33,7 +34,7 @@ def tie_outside(group: Group) -> None:
 
 
 def _is_untouched(group: Group) -> bool:
-    """True where `init` died before it wrote the `.git` file: there is nothing to lose yet."""
+    """True where `init` died before it wrote the `.git` file."""
     place = group.worktree
     if os.path.lexists(place / ".git") or not place.is_dir():
         return False
@@ -41,7 +42,7 @@ def _is_untouched(group: Group) -> bool:
 
 
 def revive(group: Group) -> int:
-    """Find the work tree of GROUP, or make it anew, and put back its files; count them."""
+    """Find the work tree of GROUP or create it, and restore its files; their number."""
     from gitmem.memory.searched import keep_run
     from gitmem.memory.writing import FINDER
     from gitmem.store.transaction.writer import open_writer
@@ -55,8 +56,8 @@ def revive(group: Group) -> int:
         make_folders(group.worktree)
     except OSError as error:
         raise Damaged(
-            f"the work tree {group.worktree} is gone and cannot be made: {error.strerror}",
-            hint="move away what is in its place",
+            f"creating the missing work tree {group.worktree} failed: {error.strerror}",
+            hint="move away the file in its place",
             path=str(group.worktree),
         ) from error
     try:
@@ -65,26 +66,26 @@ def revive(group: Group) -> int:
             tie(group.gitdir, group.worktree, relative=not group.is_outside)
     except GroupNotFound:
         with suppress(OSError):
-            os.rmdir(group.worktree)  # the group got another name, and its folder with it
+            os.rmdir(group.worktree)  # the group was renamed, and its folder with it
         raise
     return count
 
 
 def repoint(store: Store, name: str, place: Path) -> None:
-    """A work tree that was moved, `.git` file and all, is found again at PLACE."""
+    """Point the group at PLACE, where its work tree was moved with its `.git` file."""
     gitdir = store.gitdir(name)
     known = worktree_of(gitdir) or store.default_worktree(name)
     if os.path.lexists(known) or not is_tied(gitdir, place):
         raise Conflict(
             f"the group {name!r} has its work tree in {known}",
-            hint="leave out --worktree, or make another group there with -g NAME",
+            hint=Hint("leave out ", Option("worktree"), ", or name another group for that folder"),
             worktree=str(known),
         )
     name_worktree(gitdir, str(place))
 
 
 def find_again(store: Store, name: str, place: Path) -> bool:
-    """The same where PLACE leads to the group and its work tree is gone; False elsewhere."""
+    """The same if PLACE leads to the group and its work tree is missing; False otherwise."""
     known = worktree_of(store.gitdir(name))
     gone = known is not None and not os.path.lexists(known)
     if not gone or not is_tied(store.gitdir(name), place):
@@ -95,9 +96,9 @@ def find_again(store: Store, name: str, place: Path) -> bool:
 
 
 def relink_from(store: Store, name: str, folder: str) -> bool:
-    """Where the work tree of a group is gone and FOLDER lies in it, moved: that is it from now on.
+    """Point a group without a work tree at the moved one around FOLDER; False for none.
 
-    Its `.git` file and the inodes of its files say so; for a copy a person has to.
+    The `.git` file and the inodes of the files prove the move; for a copy a person has to decide.
     """
     here = Path(os.path.realpath(folder))
     for place in (here, *here.parents):

@@ -1,7 +1,7 @@
-"""Take a memory folder that somebody already has into a group, with its past.
+"""Adopt an existing memory folder into a group, with its history.
 
-It is copied and never moved; in place, the folder itself becomes the work tree. Nothing in it is
-changed: what is committed is what stands there, byte for byte.
+It is copied and never moved; in place, the folder itself becomes the work tree. Its files are
+committed byte for byte and never changed.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.admin.init import init
-from gitmem.memory.adopt.commits import Brought, Line, plan_line
 from gitmem.memory.adopt.folder import (
     HARD_LINK,
     Folder,
-    Left,
+    LeftOut,
     Progress,
     file_names,
     is_workspace,
@@ -26,14 +25,22 @@ from gitmem.memory.adopt.folder import (
     remarks_on,
     source_folder,
 )
-from gitmem.memory.adopt.history import History, open_history, read_history
+from gitmem.memory.adopt.history import (
+    AdoptedSource,
+    History,
+    PlannedCommits,
+    open_history,
+    plan_commits,
+    read_history,
+)
 from gitmem.memory.adopt.layout import Choice, choose_layout, possible_scope, with_zone
-from gitmem.memory.adopt.target import Target, check_target, has_content, is_adopted
+from gitmem.memory.adopt.target import AdoptionTarget, check_target, has_content, is_adopted
 from gitmem.memory.clock import Clock, zone_of
 from gitmem.memory.group import Group, Store, Who, time_now
 from gitmem.memory.layouts import layout_of
 from gitmem.memory.scope import gitignored_layers, include_fix
 from gitmem.model.access import check_access
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import FILE, Layout
 from gitmem.model.layout.recognise import missing_core
 from gitmem.model.paths import check_group
@@ -50,11 +57,11 @@ from gitmem.store.worktree.held import HeldFolder
 from gitmem.store.worktree.scope import Scoped
 
 ROUNDS = 60
-"""How often what somebody left unfinished is gone on with; each takes a second at most."""
+"""How often an interrupted adoption is resumed; each round takes a second at most."""
 
 
 class Adopted(NamedTuple):
-    """A folder that is under history now, or would be."""
+    """An adopted folder, or the plan of a dry run."""
 
     group: str
     store: str
@@ -67,44 +74,44 @@ class Adopted(NamedTuple):
     taken: tuple[str, ...]
     score: float = 1.0
     why: tuple[str, ...] = ()
-    """What in the folder said that it is of this layout."""
-    left: tuple[Left, ...] = ()
+    """The files by which the layout was recognised."""
+    left: tuple[LeftOut, ...] = ()
     held: tuple[str, ...] = ()
-    """Those of them that `held` names until somebody decides: files with a second name."""
+    """Files with a second hard link, which are held until a person decides."""
     commits: int = 0
-    """How many commits of its own history were made anew."""
+    """The number of commits from its own history."""
     dates_from: str = ""
     """git, mtime, or both"""
     missing: tuple[str, ...] = ()
-    """Files that every prompt of this layout shows, and that the folder does not have."""
+    """Files that every prompt of this layout includes and that the folder lacks."""
     remarks: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
-    """In place and of a workspace: what stands at the top of the folder, and is no memory by its
+    """Names at the top of a workspace, or of a folder in place, that are no memory by its
     layout."""
     timezone: str = ""
-    """The zone that its `.env` names, now in its layout ..."""
+    """The time zone in its `.env`, now in its layout ..."""
     timezone_from: str = ""
-    """... and where that file is."""
+    """... and the path of that file."""
     commit: str = ""
     excluded_in: str = ""
-    """The exclude file of a repository around the folder, where it is adopted in place."""
+    """The exclude file of a repository around a folder in place."""
     dry_run: bool = False
     already: bool = False
-    """True when it had been adopted before: nothing was done."""
+    """True when it was adopted before: nothing was done."""
     pending: bool = False
-    """True when it has landed, and some files still wait to reach the work tree."""
+    """True when it is committed and some files have not reached the work tree yet."""
 
 
-class _Plan(NamedTuple):
-    """Everything that is known before anything is written."""
+class _Adoption(NamedTuple):
+    """Everything that is decided before anything is written."""
 
     folder: Folder
     history: History
     choice: Choice
-    line: Line
+    planned: PlannedCommits
     remarks: tuple[str, ...]
     narrow: bool
-    """Whether only what the layout names is adopted: in place, or of a workspace."""
+    """True when only files of the layout are adopted: in place, or of a workspace."""
 
 
 def adopt(
@@ -122,11 +129,11 @@ def adopt(
 ) -> Adopted:
     """Adopt the folder SOURCE into the group NAME, which must be new or empty.
 
-    Without LAYOUT it is recognised by its files; where that is a guess, the caller is asked.
+    Without LAYOUT it is recognised by its files; BadInput where that would be a guess.
     """
     check_access(acting, check_group(name), write=True)
     root = source_folder(source)
-    target = Target(store, name, root, in_place, who or Who(), acting, now)
+    target = AdoptionTarget(store, name, root, in_place, who or Who(), acting, now)
     check_target(target)
     if is_adopted(target):
         return _already(target)
@@ -135,15 +142,17 @@ def adopt(
         plan = _plan(target, foreign, layout, progress)
         remarks = (*problems, *plan.remarks, *_still_tracked(target, foreign), *_from(foreign))
         plan = plan._replace(remarks=remarks)
-        done = _told(target, plan)
-        return done._replace(dry_run=True) if dry_run else _land(target, foreign, plan, progress)
+        done = _result(target, plan)
+        return done._replace(dry_run=True) if dry_run else _write(target, foreign, plan, progress)
     finally:
         if foreign:
             foreign.close()
 
 
-def _plan(target: Target, foreign: Foreign | None, layout: str, progress: Progress | None) -> _Plan:
-    """What to adopt; of more than a memory can have, what may be memory beside a program."""
+def _plan(
+    target: AdoptionTarget, foreign: Foreign | None, layout: str, progress: Progress | None
+) -> _Adoption:
+    """Plan the adoption; of a folder that is too large, only what may be memory."""
     scope = possible_scope(target.root, layout)
     if target.in_place:
         return _planned(target, foreign, layout, progress, scope)
@@ -156,13 +165,13 @@ def _plan(target: Target, foreign: Foreign | None, layout: str, progress: Progre
 
 
 def _planned(
-    target: Target,
+    target: AdoptionTarget,
     foreign: Foreign | None,
     layout: str,
     progress: Progress | None,
     scope: Scope | None,
-) -> _Plan:
-    """Read the folder and its past, and decide; nothing is written."""
+) -> _Adoption:
+    """Read the folder and its history, and decide; writes nothing."""
     history = read_history(foreign, progress, scope) if foreign else History()
     folder = _read(target.root, foreign, history, progress, scope)
     if not folder.files and not history.commits:
@@ -179,20 +188,20 @@ def _planned(
         history = read_history(foreign, progress, choice.scope) if foreign else history
     choice = with_zone(choice, target.root)
     now = time_now(target.now, zone_of(target.store.root, choice.layout.timezone))
-    brought = Brought(target.root, folder, history, keeps_missing=still)
-    line = plan_line(brought, choice, target.who, now)
+    source = AdoptedSource(target.root, folder, history, keeps_missing=still)
+    planned = plan_commits(source, choice, target.who, now)
     remarks = (*history.problems, *choice.remarks, *remarks_on(folder.files))
     if target.in_place:
-        remarks = (*remarks, *_hidden(target.root, choice.layout, line.files))
-    return _Plan(folder, history, choice, line, remarks, narrow)
+        remarks = (*remarks, *_hidden(target.root, choice.layout, planned.files))
+    return _Adoption(folder, history, choice, planned, remarks, narrow)
 
 
 def _hidden(root: Path, layout: Layout, taken: Container[str]) -> Iterator[str]:
-    """A layer that the folder's own `.gitignore` hides: new notes there would be lost silently."""
+    """Layers that the folder's own `.gitignore` excludes: their new files would not be captured."""
     found = gitignored_layers(root, layout, taken)
     if found:
-        said = f"{', '.join(found)} is memory by the layout, but a .gitignore there excludes it"
-        yield f"{said}: to capture it, {include_fix(found)}"
+        what = f"{', '.join(found)} is memory by the layout, but a .gitignore there excludes it"
+        yield f"{what}: to capture it, {include_fix(found)}"
 
 
 def _read(
@@ -210,7 +219,7 @@ def _read(
     def ignored(path: str) -> bool:
         if scoped:
             return path not in history.tracked and scoped.is_gitignored(path, False)
-        # A repository around the folder may ignore all of it: that says nothing about memory.
+        # A repository around the folder may ignore all of it, memory included.
         if foreign is None or not foreign.is_own or path in history.tracked:
             return False
         return foreign.ignores(path)
@@ -218,15 +227,15 @@ def _read(
     return read_folder(root, ignored, progress, scoped)
 
 
-def _land(
-    target: Target, foreign: Foreign | None, plan: _Plan, progress: Progress | None
+def _write(
+    target: AdoptionTarget, foreign: Foreign | None, plan: _Adoption, progress: Progress | None
 ) -> Adopted:
-    """Make the group, write the line of commits, and let the branch and the files follow."""
+    """Create the group, write the commits, and move the branch."""
     made = init(
         target.store,
         target.name,
         worktree=target.root if target.in_place else None,
-        take_in=False,
+        capture_files=False,
         who=target.who,
         acting=target.acting,
         now=target.now,
@@ -238,12 +247,16 @@ def _land(
             begun(group.gitdir)
     finally:
         group.close()
-    done = _told(target, plan)
+    done = _result(target, plan)
     return done._replace(commit=commit, excluded_in=made.excluded_in, pending=pending)
 
 
 def _publish(
-    group: Group, target: Target, foreign: Foreign | None, plan: _Plan, progress: Progress | None
+    group: Group,
+    target: AdoptionTarget,
+    foreign: Foreign | None,
+    plan: _Adoption,
+    progress: Progress | None,
 ) -> tuple[str, bool]:
     def blobs(oid: str) -> bytes:
         if foreign is None:
@@ -251,24 +264,24 @@ def _publish(
         return foreign.blob(oid)
 
     base = group.repository.tip()
-    tip = graft(group.repository, base, plan.line.remade(blobs, progress), group.now())
-    contents = plan.line.contents(blobs)
+    tip = graft(group.repository, base, plan.planned.grafted(blobs, progress), group.now())
+    contents = plan.planned.contents(blobs)
     standing = _standing(contents, plan.choice) if target.in_place else {}
 
     def planner(snapshot: Snapshot) -> Plan[None]:
         if snapshot.commit != base or snapshot.folder(""):
             raise has_content(target)
-        return Plan((Step(contents, plan.line.last_note),), None, standing, tip)
+        return Plan((Step(contents, plan.planned.last_note),), None, standing, tip)
 
     with group.writing() as writer:
-        if not target.in_place:  # there they are held where they stand
+        if not target.in_place:  # there the files themselves are held
             _hold(group, plan.folder.linked)
         writer.publish(planner, checked=False)
         return tip, writer.pending
 
 
 def _hold(group: Group, linked: Mapping[str, bytes]) -> None:
-    """Set files with a second name aside, as a capture holds them; once, however often we begin."""
+    """Hold files with a second hard link, as a capture does; each once."""
     folder = HeldFolder(group.gitdir)
     known = {each.path for each in folder}
     for path, data in linked.items():
@@ -277,14 +290,14 @@ def _hold(group: Group, linked: Mapping[str, bytes]) -> None:
 
 
 def _standing(contents: dict[str, bytes], choice: Choice) -> dict[str, str | None]:
-    """In place, every file is left alone: as it is, or as an edit that may not enter git."""
+    """In place, no file is touched: each is as committed, or an edit that may not enter git."""
     found: dict[str, str | None] = {path: blob_id(data) for path, data in contents.items()}
     if choice.adds:
         found[choice.adds] = None
     return found
 
 
-def _told(target: Target, plan: _Plan) -> Adopted:
+def _result(target: AdoptionTarget, plan: _Adoption) -> Adopted:
     known = {(each.path, each.why) for each in plan.folder.left}
     past = (each for each in plan.history.left if (each.path, each.why) not in known)
     return Adopted(
@@ -295,15 +308,15 @@ def _told(target: Target, plan: _Plan) -> Adopted:
         in_place=target.in_place,
         layout=plan.choice.name,
         sure=plan.choice.sure,
-        taken=tuple(sorted(path for path in plan.line.files if path != plan.choice.adds)),
+        taken=tuple(sorted(path for path in plan.planned.files if path != plan.choice.adds)),
         score=plan.choice.score,
         why=plan.choice.why,
         left=(*plan.folder.left, *past),
         held=tuple(sorted(plan.folder.linked)),
         commits=len(plan.history.commits),
-        dates_from=plan.line.dates_from,
-        # A file that is left out is there: a new one in its place would hide it.
-        missing=missing_core(plan.choice.layout, {*plan.line.files, *plan.folder.away}),
+        dates_from=plan.planned.dates_from,
+        # A file that is left out exists: a new one at its path would hide it.
+        missing=missing_core(plan.choice.layout, {*plan.planned.files, *plan.folder.away}),
         remarks=(*plan.remarks, *_old_name(plan)),
         outside=_outside(target.root, plan.choice.scope) if plan.narrow else (),
         timezone=plan.choice.zone,
@@ -312,7 +325,7 @@ def _told(target: Target, plan: _Plan) -> Adopted:
 
 
 def _outside(root: Path, scope: Scope) -> tuple[str, ...]:
-    """What stands at the top of ROOT and is no memory; a folder has a slash at its end."""
+    """The names at the top of ROOT that are no memory; folders end in a slash."""
     scoped = Scoped(root, scope)
     with os.scandir(root) as found:
         rows = [(each.name, each.is_dir(follow_symlinks=False)) for each in found]
@@ -324,29 +337,29 @@ def _outside(root: Path, scope: Scope) -> tuple[str, ...]:
     return tuple(redact(each)[0] for each in sorted(beyond))
 
 
-def _old_name(plan: _Plan) -> tuple[str, ...]:
-    """A file that the layout knows under another name now."""
-    old, new = plan.choice.layout.spelled(plan.line.files.__contains__).migrate[:2]
-    if old not in plan.line.files or new in plan.line.files:
+def _old_name(plan: _Adoption) -> tuple[str, ...]:
+    """A remark on a file that the layout has renamed."""
+    old, new = plan.choice.layout.spelled(plan.planned.files.__contains__).migrate[:2]
+    if old not in plan.planned.files or new in plan.planned.files:
         return ()
-    return (f"{old} is called {new} in this layout: `gitmem migrate` gives it that name",)
+    return (Hint(f"{old} is called {new} in this layout; rename it: ", call("migrate")),)
 
 
 def _from(foreign: Foreign | None) -> tuple[str, ...]:
-    """Whose history it is, where that does not lie in the folder."""
+    """The repository of the history, where it is outside the folder."""
     if foreign is None or foreign.common.is_relative_to(foreign.top):
         return ()
     return (f"its history comes from the repository in {foreign.common}",)
 
 
-def _still_tracked(target: Target, foreign: Foreign | None) -> tuple[str, ...]:
+def _still_tracked(target: AdoptionTarget, foreign: Foreign | None) -> tuple[str, ...]:
     if not target.in_place or foreign is None or foreign.is_own:
         return ()
     stop = f"git -C {foreign.top} rm -r --cached {foreign.prefix}"
     return (f"the repository in {foreign.top} tracks this folder, too; to stop that: {stop}",)
 
 
-def _already(target: Target) -> Adopted:
+def _already(target: AdoptionTarget) -> Adopted:
     group = target.opened()
     try:
         finished = _finished(group)
@@ -372,7 +385,7 @@ def _already(target: Target) -> Adopted:
 
 
 def _finished(group: Group) -> bool:
-    """Whether every file has reached the work tree, also of an adoption that was interrupted."""
+    """True once every file has reached the work tree, also after an interrupted adoption."""
     for _ in range(ROUNDS):
         with group.writing() as writer:
             if not writer.pending:
@@ -387,11 +400,11 @@ def _nothing(root: Path, folder: Folder) -> BadInput:
     hint = "name the folder that holds the memory files"
     if folder.linked:
         every, copy = len(folder.linked) == len(folder.left), quoted(f"{root}-copy")
-        hint = "every file is" if every else f"{len(folder.linked)} of the files are"
-        hint += " stored under a second name (a hard link); adopt a copy: "
-        hint += f"`cp -r {quoted(str(root))} {copy} && gitmem adopt {copy}`"
+        hint = "every file has" if every else f"{len(folder.linked)} of the files have"
+        hint += f" a second hard link; copy the folder: `cp -r {quoted(str(root))} {copy}`"
+        hint = Hint(f"{hint}, then ", call("adopt", f"{root}-copy"))
     return BadInput(
-        f"there is nothing to adopt in {root}{out}",
+        f"nothing to adopt in {root}{out}",
         hint=hint,
         left=[each._asdict() for each in folder.left[:20]],
     )

@@ -13,14 +13,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Conflict, PathRefused
-from gitmem.memory.adopt.folder import Left, Taken, by_day, read_folder, source_folder, why_not
+from gitmem.memory.adopt.folder import (
+    AdoptedFile,
+    LeftOut,
+    by_day,
+    read_folder,
+    source_folder,
+    why_not,
+)
 from gitmem.memory.group import Group
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import Note, Parsed, compose, parse
 from gitmem.model.layout.layout import FILE
 from gitmem.model.paths import check_path, numbered
 from gitmem.model.secrets.find import redact
-from gitmem.store.foreign.graft import ROOT, Remade, graft
+from gitmem.store.foreign.graft import ROOT, Grafted, graft
 from gitmem.store.objects.database import blob_id
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import HeldEdit, new_id
@@ -35,7 +42,7 @@ class CopiedIn(NamedTuple):
     source: str
     taken: tuple[tuple[str, str], ...]
     """The path of each in the folder, and the one in the group."""
-    left: tuple[Left, ...] = ()
+    left: tuple[LeftOut, ...] = ()
     """What may not enter git, and why."""
     commit: str = ""
     """Nothing where there was nothing new."""
@@ -58,7 +65,7 @@ def copy_in(
         try:
             check_path(place)
         except PathRefused as refused:
-            left.append(Left(redact(path)[0], f"path: {refused.facts['rule']}"))
+            left.append(LeftOut(redact(path)[0], f"path: {refused.facts['rule']}"))
             del places[path]
     told = CopiedIn(str(root), (), tuple(left))
     origin = redact(str(root))[0]
@@ -95,7 +102,7 @@ def _is_note(path: str) -> bool:
     return path != FILE and (not is_hidden or path.endswith(".md"))
 
 
-def _line(group: Group, note: Note, files: Mapping[str, Taken]) -> Iterator[Remade]:
+def _line(group: Group, note: Note, files: Mapping[str, AdoptedFile]) -> Iterator[Grafted]:
     """A commit for each day on which files were last changed, the oldest first.
 
     The last one has the id of NOTE: by that, whoever recovers knows that the line has landed.
@@ -104,7 +111,7 @@ def _line(group: Group, note: Note, files: Mapping[str, Taken]) -> Iterator[Rema
     for number, (when, day) in enumerate(days, 1):
         known = note.id if number == len(days) else new_id()
         each = note._replace(id=known, paths=tuple(day))
-        yield Remade(f"{when}", (last,), day, each.agent, when, compose(each))
+        yield Grafted(f"{when}", (last,), day, each.agent, when, compose(each))
         last = f"{when}"
 
 
@@ -113,7 +120,7 @@ class _Folder(NamedTuple):
 
     origin: str
     """As the commits name it."""
-    files: Mapping[str, Taken]
+    files: Mapping[str, AdoptedFile]
     places: Mapping[str, str]
     """For each path, the one that it should have in the group."""
     page: str
@@ -121,7 +128,7 @@ class _Folder(NamedTuple):
 
 def _new(
     folder: _Folder, snapshot: Snapshot, held: Collection[str] = ()
-) -> Iterator[tuple[str, str, Taken]]:
+) -> Iterator[tuple[str, str, AdoptedFile]]:
     """What is new to the group: the path of each file, its place there and what it will hold."""
     files, places = folder.files, folder.places
     ids = {path: blob_id(files[path].data) for path in places}
@@ -134,7 +141,7 @@ def _new(
         for path, place in asked.items():
             if (place, ids[path]) in known:
                 continue
-            taken: Taken | None = None
+            taken: AdoptedFile | None = None
             if place not in held and place not in gone:
                 if snapshot.node(place) is None:
                     taken = files[path]
@@ -148,7 +155,7 @@ def _new(
         asked = rest
 
 
-def _newer(folder: _Folder, snapshot: Snapshot, path: str) -> Taken | None:
+def _newer(folder: _Folder, snapshot: Snapshot, path: str) -> AdoptedFile | None:
     """What replaces the group's version of PATH; None where that would lose something."""
     taken, place = folder.files[path], folder.places[path]
     versions = _versions(snapshot, place)

@@ -1,4 +1,4 @@
-"""What stands in a folder that somebody wants to adopt: what may be taken, and what is left out."""
+"""Read a folder for adoption: the files that may enter git, and those that are left out."""
 
 from __future__ import annotations
 
@@ -23,58 +23,58 @@ Progress = Callable[[int, int], None]
 
 ATTEMPTS = 5
 PATIENCE = 0.2
-"""Seconds to wait for somebody who is writing to a file."""
+"""Seconds to wait for a process that writes to a file."""
 BINARY_SEARCHED = 8000
 MOST_FILES = 20_000
 MOST_BYTES = 512 * 1024 * 1024
-"""Beyond these it is somebody's home, not a memory."""
+"""Larger folders are no memory, but a home directory for instance."""
 PROJECT = ("package.json", "pyproject.toml", "Cargo.toml", "go.mod", "Makefile")
 SOURCES = (
     ".c", ".cc", ".cpp", ".cs", ".go", ".h", ".java", ".js", ".jsx", ".kt", ".mjs", ".php", ".py",
     ".rb", ".rs", ".scala", ".swift", ".ts", ".tsx",
 )  # fmt: skip
-"""By these files a folder is a workspace: their names, and the endings of sources."""
+"""Files that make a folder a workspace: names, and suffixes of source files."""
 DOT = "dot name"
 GITIGNORED = "ignored by its own .gitignore"
 HARD_LINK = "hard-link"
 LINK = "link"
 
 
-class Taken(NamedTuple):
-    """A file that may be taken."""
+class AdoptedFile(NamedTuple):
+    """A file that may enter git."""
 
     data: bytes
     mtime: float
 
 
-class Left(NamedTuple):
-    """Something that is left out."""
+class LeftOut(NamedTuple):
+    """A file or folder that is left out."""
 
     path: str
-    """With a slash at its end where it is a folder; a credential in it is blanked out."""
+    """A folder ends in a slash; credentials in the path are redacted."""
     why: str
     commit: str = ""
-    """The commit of the folder's own history that has it; empty for what stands there now."""
+    """The commit of the folder's own history that has it; empty for the folder itself."""
 
 
 class Folder(NamedTuple):
-    """A folder, read."""
+    """The content of a folder."""
 
-    files: dict[str, Taken]
-    left: tuple[Left, ...]
+    files: dict[str, AdoptedFile]
+    left: tuple[LeftOut, ...]
     away: frozenset[str]
-    """The paths behind LEFT, as they are."""
+    """The paths of LEFT, not redacted."""
     linked: Mapping[str, bytes] = {}
-    """What files with a second name hold: left out, and held until somebody decides."""
+    """The content of files with a second hard link: left out, and held until a person decides."""
 
     def within(self, scope: Scope) -> Folder:
-        """The same without what lies beyond SCOPE."""
+        """The part of it within SCOPE."""
 
         def is_in(path: str) -> bool:
             folder = path.endswith("/")
             return scope.reaches(path.rstrip("/")) if folder else scope.holds(path)
 
-        def is_left(each: Left) -> bool:
+        def is_left(each: LeftOut) -> bool:
             link = each.why == LINK and scope.reaches(each.path)  # it may lead to a folder
             return link or is_in(each.path)
 
@@ -87,19 +87,19 @@ class Folder(NamedTuple):
 
 
 def source_folder(source: Path) -> Path:
-    """The folder that is meant, without links in its path."""
+    """SOURCE without links in its path; raises NotFound or BadInput for no readable folder."""
     root = Path(os.path.realpath(source))
     if not os.path.lexists(source) or not root.exists():
-        raise NotFound(f"there is no folder {source}", hint="name an existing folder")
+        raise NotFound(f"no folder {str(source)!r}", hint="name an existing folder")
     if not root.is_dir():
         raise BadInput(f"{source} is not a folder", hint="name the folder that holds the memory")
     if not os.access(root, os.R_OK | os.X_OK):
-        raise BadInput(f"{source} cannot be read", hint="see its permissions")
+        raise BadInput(f"{source} cannot be read", hint="check its permissions")
     return root
 
 
 def is_workspace(paths: Iterable[str], scope: Scope) -> bool:
-    """Whether a program stands beside the memory: sources among PATHS that SCOPE does not name.
+    """True when PATHS include source files outside SCOPE: a program beside the memory.
 
     A folder with nothing but notes, pictures and other texts is a memory, and adopted whole.
     """
@@ -110,7 +110,7 @@ def is_workspace(paths: Iterable[str], scope: Scope) -> bool:
 
 
 def file_names(root: Path) -> Iterator[str]:
-    """The path of every file below ROOT, without those in folders whose name begins with a dot."""
+    """The path of every file below ROOT that is in no dot folder."""
     for folder, folders, names in os.walk(root):
         folders[:] = [each for each in folders if each[0] != "."]
         inside = os.path.relpath(folder, root)
@@ -123,12 +123,12 @@ def read_folder(
     progress: Progress | None = None,
     scope: Scoped | None = None,
 ) -> Folder:
-    """Read everything in ROOT that may be taken; no link is followed and nothing is changed.
+    """Read every file in ROOT that may enter git; follows no link and changes nothing.
 
-    With SCOPE, what lies beyond it is not looked at.
+    SCOPE limits what is read.
     """
     worktree = _opened(root)
-    files: dict[str, Taken] = {}
+    files: dict[str, AdoptedFile] = {}
     linked: dict[str, bytes] = {}
     away: dict[str, str] = {} if scope else dict.fromkeys(_dotted(worktree), DOT)
 
@@ -156,12 +156,12 @@ def read_folder(
                 progress(number, len(found))
     finally:
         worktree.close()
-    left = tuple(Left(redact(path)[0], why) for path, why in sorted(away.items()))
+    left = tuple(LeftOut(redact(path)[0], why) for path, why in sorted(away.items()))
     return Folder(files, left, frozenset(path.rstrip("/") for path in away), linked)
 
 
 def why_not(path: str, obstacle: str, data: bytes | None, *, allow_markers: bool = False) -> str:
-    """Why a version of a file may not be taken; empty when it may."""
+    """Why a version of a file may not enter git; empty when it may."""
     try:
         check_path(path)
     except PathRefused as refused:
@@ -170,9 +170,9 @@ def why_not(path: str, obstacle: str, data: bytes | None, *, allow_markers: bool
 
 
 def by_day(
-    files: Mapping[str, Taken], now: datetime
+    files: Mapping[str, AdoptedFile], now: datetime
 ) -> Iterator[tuple[datetime, dict[str, bytes]]]:
-    """The files by the local day on which each was last changed, with that day's last change."""
+    """The files by the local day of their last change, with the time of that day's last one."""
     days: dict[str, list[tuple[datetime, str]]] = {}
     for path, taken in files.items():
         when = changed_at(taken, now)
@@ -182,22 +182,22 @@ def by_day(
         yield rows[-1][0], {path: files[path].data for _, path in rows}
 
 
-def changed_at(taken: Taken, now: datetime) -> datetime:
-    """When a file was last changed; a time that cannot be is now."""
+def changed_at(taken: AdoptedFile, now: datetime) -> datetime:
+    """When a file was last changed; NOW for a time in the future."""
     sane = 0 < taken.mtime <= now.timestamp()
     return datetime.fromtimestamp(taken.mtime, now.tzinfo) if sane else now
 
 
-def remarks_on(files: Mapping[str, Taken]) -> Iterator[str]:
-    """What is taken as it is, though somebody should know of it."""
+def remarks_on(files: Mapping[str, AdoptedFile]) -> Iterator[str]:
+    """Remarks on files that are adopted and may surprise."""
     for names in _twins(files):
         yield f"{' and '.join(names)} differ only in case or Unicode form: both are kept"
     binary = [path for path, each in files.items() if b"\0" in each.data[:BINARY_SEARCHED]]
     if binary:
         more = f" and {len(binary) - 1} more" if len(binary) > 1 else ""
-        yield f"{binary[0]}{more} is no text: kept as it is"
+        yield f"{binary[0]}{more} is binary: kept as it is"
     for path, each in files.items():
-        # A summary that is read line by line shows as it did before: nothing to report.
+        # A summary that is read line by line works as before: nothing to report.
         shows = by_line(each.data.decode("utf-8", "replace")).get("summary")
         found = violations(path, each.data, None)
         yield from (x for x in found if not (shows and x.startswith("frontmatter ")))
@@ -212,7 +212,7 @@ def _twins(paths: Iterable[str]) -> Iterator[tuple[str, ...]]:
             names.setdefault(fold(name), set()).add(name)
     for same in names.values():
         leaves = {each.rpartition("/")[2] for each in same}
-        if len(leaves) > 1:  # else only folders above them differ, which are named already
+        if len(leaves) > 1:  # else only folders above them differ, which are reported already
             yield tuple(sorted(same))
 
 
@@ -220,7 +220,7 @@ def _opened(root: Path) -> WorkTree:
     try:
         return WorkTree(root)
     except Damaged as error:
-        raise BadInput(f"{root} cannot be read", hint="see its permissions") from error
+        raise BadInput(f"{root} cannot be read", hint="check its permissions") from error
 
 
 def _listed(root: Path, worktree: WorkTree, keeps: Keeps) -> list[tuple[str, os.stat_result]]:
@@ -239,8 +239,8 @@ def _listed(root: Path, worktree: WorkTree, keeps: Keeps) -> list[tuple[str, os.
 
 def _judged(
     worktree: WorkTree, path: str, status: os.stat_result, ignored: Callable[[str], bool]
-) -> tuple[str, Taken | None]:
-    """Why PATH is left out, or what is taken; neither when it has just vanished."""
+) -> tuple[str, AdoptedFile | None]:
+    """Why PATH is left out, or its content; neither when it has just vanished."""
     obstacle = "unreadable" if stat.S_ISDIR(status.st_mode) else obstacle_in(status)
     why = why_not(path, obstacle, None)
     if why:
@@ -253,11 +253,11 @@ def _judged(
     why = why_not(path, seen.obstacle, seen.data)
     if why or seen.data is None or seen.stat is None:
         return why or "unreadable", None
-    return "", Taken(seen.data, seen.stat.st_mtime)
+    return "", AdoptedFile(seen.data, seen.stat.st_mtime)
 
 
 def _linked(worktree: WorkTree, path: str) -> dict[str, bytes]:
-    """The content of a file that has a second name, as far as nothing else is wrong with it."""
+    """The content of a file with a second hard link, if no other rule leaves it out."""
     with suppress(OSError, InTheWay), worktree.parent(path) as (folder, name):
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with open(os.open(name, flags, dir_fd=folder), "rb") as file:
@@ -269,10 +269,10 @@ def _linked(worktree: WorkTree, path: str) -> dict[str, bytes]:
 
 
 def _steady(worktree: WorkTree, path: str) -> Seen:
-    """The file as it is between two changes: one that changes while it is read is read again.
+    """The file, read again while it changes.
 
-    Half a write can look like a whole file, so two looks must agree, and nobody may have it open
-    for writing at the second.
+    Half a write can look like a whole file, so two reads must agree, and no process may have it
+    open for writing at the second.
     """
     try:
         seen = worktree.look(path)
@@ -286,14 +286,14 @@ def _steady(worktree: WorkTree, path: str) -> Seen:
 
 
 def _dotted(worktree: WorkTree) -> list[str]:
-    """The names that begin with a dot, which are nobody's memory; of a folder, only its own."""
+    """The dot names, which are no memory; of a dot folder only the folder."""
     found, folders = [], [""]
     while folders:
         inside = folders.pop()
         with suppress(OSError, InTheWay), worktree.parent(f"{inside}.") as (fd, _):
             with os.scandir(fd) as entries:
                 rows = [(each.name, each.is_dir(follow_symlinks=False)) for each in entries]
-            # The folder's own `.git` is its past, which has a report of its own.
+            # The folder's own `.git` is its history, which is reported elsewhere.
             dots = [row for row in rows if row[0][0] == "." and (inside or row[0] != ".git")]
             found += [f"{inside}{name}{'/' * folder}" for name, folder in dots]
             folders += [f"{inside}{name}/" for name, folder in rows if folder and name[0] != "."]

@@ -1,21 +1,27 @@
-"""The history that a folder brings along: which of its commits are kept, and with which files.
+"""The commits that an adopted folder becomes.
 
-A version that may not enter git is left out; the version before it stays until one comes that may.
-A commit of which nothing remains is left out too.
+First its own history, then uncommitted files by the day of their last change, then the layout. A
+version that may not enter git is left out: the version before it stays until the next that may. A
+commit that changes nothing then is left out, too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import GroupRefused
-from gitmem.memory.adopt.folder import DOT, Left, Progress, why_not
+from gitmem.memory.adopt.folder import DOT, Folder, LeftOut, Progress, by_day, why_not
+from gitmem.memory.adopt.layout import Choice
+from gitmem.memory.group import Who, make_note
+from gitmem.model.commit_messages import Note, compose
 from gitmem.model.scope import Scope
 from gitmem.model.secrets.find import redact
-from gitmem.store.foreign.graft import ROOT
+from gitmem.store.foreign.graft import ROOT, Grafted
 from gitmem.store.foreign.repository import (
     LFS,
     LINK,
@@ -26,48 +32,58 @@ from gitmem.store.foreign.repository import (
     Past,
     find,
 )
-from gitmem.store.objects.database import ObjectDamaged
+from gitmem.store.objects.commits import EMAIL
+from gitmem.store.objects.database import ObjectDamaged, blob_id
 from gitmem.store.objects.trees import Node
 from gitmem.store.repository import Difference
+from gitmem.store.transaction.capture import new_id
+
+ADOPTED = "Gitmem-Adopted"
+"""The trailer of the last commit of an adoption, with the folder."""
+MAX_MESSAGE = 64 * 1024
+
+Version = str | bytes
+"""A file's content, or its blob in the foreign repository."""
+Blobs = Callable[[str], bytes]
 
 
-class Kept(NamedTuple):
-    """A commit that is made anew."""
+class KeptCommit(NamedTuple):
+    """A foreign commit that is grafted."""
 
     source: ForeignCommit
     parents: tuple[str, ...]
-    """The commits it stands on, those that are kept; ROOT for the beginning."""
+    """Its parents among the kept commits; ROOT for none."""
     files: dict[str, str | None]
-    """What it changes: path to blob, None for a file that goes."""
+    """The blobs it changes by path; None removes a file."""
 
 
 class History(NamedTuple):
-    """What is kept of a past."""
+    """The kept part of a foreign history."""
 
-    commits: tuple[Kept, ...] = ()
+    commits: tuple[KeptCommit, ...] = ()
     head: str = ROOT
-    """The kept commit that stands for the one that is checked out."""
-    files: dict[str, str] = {}  # noqa: RUF012 - a default that nobody changes
-    """What the folder holds at that commit, as far as it is kept."""
+    """The kept commit that stands for HEAD."""
+    files: dict[str, str] = {}  # noqa: RUF012 - never changed
+    """The files of that commit, as far as they are kept."""
     tracked: frozenset[str] = frozenset()
-    """Every name that the commit knows."""
-    left: tuple[Left, ...] = ()
+    """The paths of all files in HEAD."""
+    left: tuple[LeftOut, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def open_history(
     root: Path, store: Path, *, ours: bool = False
 ) -> tuple[Foreign | None, tuple[str, ...]]:
-    """The repository that ROOT has or is part of, and why it cannot be read where it cannot.
+    """The repository that ROOT is or is part of, or the problem that keeps it from being read.
 
-    OURS: it is the group's own work tree by now, so only a repository around it counts.
+    OURS: ROOT is the group's own work tree by now, so only a repository around it counts.
     """
     try:
         found = find(root, above_only=ours)
     except HistoryUnreadable as error:
         return None, (f"its git history was left out: {error}",)
-    for place in found.places() if found else ():
-        if Path(place).resolve().is_relative_to(store.resolve()):
+    for each in found.folders() if found else ():
+        if each.resolve().is_relative_to(store.resolve()):
             raise GroupRefused(
                 f"the git directory of {root} lies in the store, so it is a group's own history",
                 hint="adopt a folder that belongs to no group",
@@ -79,9 +95,9 @@ def open_history(
 def read_history(
     foreign: Foreign, progress: Progress | None = None, scope: Scope | None = None
 ) -> History:
-    """Judge every version of every file in the past of FOREIGN; nothing is written.
+    """Decide about every version of every file in the history of FOREIGN; writes nothing.
 
-    With SCOPE, files beyond it are none of that past.
+    SCOPE limits it to those files.
     """
     try:
         head = foreign.head()
@@ -90,52 +106,52 @@ def read_history(
     if head is None:
         return History()
     past = foreign.past(head)
-    reader = _Reader(foreign, past, head, scope)
+    reader = _HistoryReader(foreign, past, head, scope)
     for number, each in enumerate(past.commits, 1):
-        reader.take(each)
+        reader.add(each)
         if progress:
             progress(number, len(past.commits))
     return reader.history()
 
 
 class _State(NamedTuple):
-    """How far the line has come at a commit of the source."""
+    """The state of the kept files at a foreign commit."""
 
     kept: str = ROOT
     root: str | None = None
-    """The tree of the source that FILES stand for."""
+    """The foreign tree that FILES stand for."""
     files: dict[str, str] = {}  # noqa: RUF012 - copied before it is changed
 
 
-class _Reader:
-    """Goes through a past, parents before children."""
+class _HistoryReader:
+    """Reads a foreign history, parents before children."""
 
     def __init__(self, foreign: Foreign, past: Past, head: str, scope: Scope | None) -> None:
         self._foreign, self._scope = foreign, scope
         self._past, self._head = past, head
         self._states: dict[str, _State] = {}
-        # A state is as large as the folder: it goes once the last child has seen it.
+        # A state is as large as the folder: it is dropped after the last child.
         self._awaited = Counter(each for row in past.commits for each in row.commit.parents)
         self._awaited[head] += 1
         self._judged: dict[tuple[str, int, str], str] = {}
         self._left: dict[tuple[str, str], str] = {}
         self._problems: list[str] = []
-        self._commits: list[Kept] = []
+        self._commits: list[KeptCommit] = []
 
-    def take(self, source: ForeignCommit) -> None:
-        """Decide what of one commit is kept."""
+    def add(self, source: ForeignCommit) -> None:
+        """Decide which part of a commit is kept."""
         oid = source.commit.oid
         befores = [self._state_at(each) for each in source.commit.parents] or [_State()]
         before = befores[0]
         try:
             changes = self._foreign.changes(before.root, source.root)
         except ObjectDamaged as error:
-            # What it did comes with its child, whose files are compared with an older tree.
+            # Its child is compared with an older tree, and so has its changes.
             self._problems.append(f"the commit {oid[:10]} was left out: {error.message}")
             self._states[oid] = before
             return
         changed = self._changed(changes, before.files, oid)
-        # The first one stays first, even if it is the beginning: its files are what we build on.
+        # The first parent stays first, even if it is ROOT: the changes are to its files.
         others = (each.kept for each in befores[1:] if each.kept != ROOT)
         parents = tuple(dict.fromkeys((before.kept, *others)))
         if not changed and len(parents) == 1:
@@ -145,16 +161,16 @@ class _Reader:
         for path in (path for path, new in changed.items() if new is None):
             del files[path]
         self._states[oid] = _State(oid, source.root, files)
-        self._commits.append(Kept(source, parents, changed))
+        self._commits.append(KeptCommit(source, parents, changed))
 
     def _state_at(self, parent: str) -> _State:
         self._awaited[parent] -= 1
         return self._states[parent] if self._awaited[parent] else self._states.pop(parent)
 
     def history(self) -> History:
-        """What came of it."""
+        """The result."""
         state = self._states.get(self._head, _State())
-        left = tuple(Left(path, why, commit) for (path, why), commit in self._left.items())
+        left = tuple(LeftOut(path, why, commit) for (path, why), commit in self._left.items())
         tracked: frozenset[str] = frozenset()
         with suppress(ObjectDamaged):
             tracked = self._foreign.names(state.root)
@@ -194,13 +210,133 @@ class _Reader:
             return f"damaged: the object is {error.why}"
         if data.startswith(LFS):
             return "LFS pointer: the content is not in the repository"
-        return why_not(path, "", data, allow_markers=True)  # they were resolved since, or stand
+        return why_not(path, "", data, allow_markers=True)  # resolved since, or still in the folder
 
 
 def _outermost(path: str, why: str) -> str:
-    """What is named in the report: of a dot folder the folder, not each file in it."""
+    """The path for the report: of a dot folder the folder, not each file in it."""
     if why != DOT:
         return path
     parts = path.split("/")
     dot = next(number for number, part in enumerate(parts, 1) if part.startswith("."))
     return "/".join(parts[:dot]) + "/" * (dot < len(parts))
+
+
+class PlannedCommit(NamedTuple):
+    """A commit of the adoption."""
+
+    key: str
+    parents: tuple[str, ...]
+    files: Mapping[str, Version | None]
+    note: Note
+    when: datetime
+    message: str = ""
+    """The foreign commit's message."""
+    email: str = EMAIL
+
+
+class AdoptedSource(NamedTuple):
+    """A folder and its history, as they were read."""
+
+    root: Path
+    folder: Folder
+    history: History
+    keeps_missing: bool = False
+    """True when files that are missing from the folder were not deleted."""
+
+
+class PlannedCommits(NamedTuple):
+    """The commits of an adoption in order, and the files at the end."""
+
+    commits: tuple[PlannedCommit, ...]
+    files: Mapping[str, Version]
+    dates_from: str
+
+    @property
+    def last_note(self) -> Note:
+        """The note of the last commit."""
+        return self.commits[-1].note
+
+    def grafted(self, blobs: Blobs, progress: Progress | None = None) -> Iterator[Grafted]:
+        """The commits with their content; BLOBS reads from the folder's own repository."""
+        for number, each in enumerate(self.commits, 1):
+            files = {path: _content(version, blobs) for path, version in each.files.items()}
+            message = compose(each.note, each.message)
+            yield Grafted(
+                each.key, each.parents, files, each.note.agent, each.when, message, each.email
+            )
+            if progress:
+                progress(number, len(self.commits))
+
+    def contents(self, blobs: Blobs) -> dict[str, bytes]:
+        """The files at the end."""
+        return {
+            path: version if isinstance(version, bytes) else blobs(version)
+            for path, version in self.files.items()
+        }
+
+
+def plan_commits(source: AdoptedSource, choice: Choice, who: Who, now: datetime) -> PlannedCommits:
+    """Plan every commit of the adoption of SOURCE."""
+    root, folder, history, keeps_missing = source
+    origin = redact(str(root))[0]
+    template = make_note(who._replace(source=who.source or origin), "adopt")
+    commits = [_kept(each) for each in history.commits]
+    files: dict[str, Version] = dict(history.files)
+    last = history.head
+
+    def add(key: str, changes: Mapping[str, Version | None], title: str, when: datetime) -> None:
+        nonlocal last
+        note = template._replace(id=new_id(), title=title, paths=tuple(changes))
+        commits.append(PlannedCommit(key, (last,), changes, note, when))
+        last = key
+
+    gone = [] if keeps_missing else _gone(history.files, folder)
+    if gone:
+        add("gone", dict.fromkeys(gone), "no longer in the folder", now)
+    fresh = {
+        path: taken
+        for path, taken in folder.files.items()
+        if path not in files or blob_id(taken.data) != files[path]
+    }
+    for when, day in by_day(fresh, now):
+        add(f"day {when.date()}", day, f"as it was on {when.date()}", when)
+    if choice.text is not None:
+        add("layout", {choice.adds: choice.text}, f"the layout {choice.name}", now)
+    commits[-1] = _marked(commits[-1], origin)
+    files = {path: version for path, version in files.items() if path not in gone}
+    files.update({path: taken.data for path, taken in folder.files.items()})
+    files.update({choice.adds: choice.text} if choice.text is not None else {})
+    return PlannedCommits(tuple(commits), files, _dates(bool(history.commits), bool(fresh)))
+
+
+def _gone(before: Collection[str], folder: Folder) -> list[str]:
+    """Files of HEAD that were deleted from the folder; not those that were left out."""
+    return [path for path in before if path not in folder.files and not _hidden(path, folder.away)]
+
+
+def _hidden(path: str, away: Collection[str]) -> bool:
+    parts = path.split("/")
+    return any("/".join(parts[:end]) in away for end in range(1, len(parts) + 1))
+
+
+def _kept(kept: KeptCommit) -> PlannedCommit:
+    """A foreign commit with its author and message; credentials in them are redacted."""
+    commit, email, _ = kept.source
+    agent = redact(commit.author)[0]
+    note = Note("adopt", new_id(), agent, paths=tuple(kept.files), source=commit.oid)
+    message, email = redact(commit.message[:MAX_MESSAGE])[0], redact(email)[0]
+    return PlannedCommit(commit.oid, kept.parents, kept.files, note, commit.time, message, email)
+
+
+def _marked(commit: PlannedCommit, origin: str) -> PlannedCommit:
+    extra = (*commit.note.extra, (ADOPTED, origin))
+    return commit._replace(note=commit.note._replace(extra=extra))
+
+
+def _content(version: Version | None, blobs: Blobs) -> bytes | None:
+    return blobs(version) if isinstance(version, str) else version
+
+
+def _dates(git: bool, mtime: bool) -> str:
+    return " and ".join(word for word, used in (("git", git), ("mtime", mtime)) if used)

@@ -1,4 +1,4 @@
-"""Which layout an adopted folder gets: its own, the one the caller names, or the one it shows."""
+"""Choose the layout of an adopted folder: its own, the caller's, or the one it resembles."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from gitmem.memory.layouts import (
     unknown_keys,
 )
 from gitmem.memory.scope import layout_scope
+from gitmem.model.hints import Hint, Option, call
 from gitmem.model.layout.layout import EMPTY, FILE, Layout
 from gitmem.model.layout.recognise import Recognised, recognise
 from gitmem.model.scope import NOTHING, Scope, scope_of, union_of
@@ -26,13 +27,13 @@ from gitmem.model.secrets.find import redact
 from gitmem.store.worktree.worktree import WorkTree
 
 HEAD = 4096
-"""How many bytes of a file a layout may look at."""
+"""The number of bytes of a file by which a layout is recognised."""
 UNSURE = "unsure"
 MOST_INSIDE = 50
 
 
 class Choice(NamedTuple):
-    """A layout, and why it is this one."""
+    """The chosen layout, and why."""
 
     name: str
     layout: Layout
@@ -40,45 +41,45 @@ class Choice(NamedTuple):
     score: float = 1.0
     why: tuple[str, ...] = ()
     text: bytes | None = None
-    """The `gitmem.yaml` to add; None where the folder has its own, or wants none."""
+    """The `gitmem.yaml` to add; None where the folder has its own, or for no layout."""
     remarks: tuple[str, ...] = ()
     broken: bool = False
-    """True when the folder has its own layout, which cannot be read."""
+    """True when the folder's own layout cannot be read."""
     zone: str = ""
-    """The zone that a `.env` of the folder's system names, and that is in TEXT now ..."""
+    """The time zone in the folder's `.env`, which is in TEXT now ..."""
     zone_from: str = ""
     """... and the path of that file."""
 
     @property
     def scope(self) -> Scope:
-        """What is memory by it, where the folder is adopted in place."""
+        """The files that are memory by the layout."""
         return NOTHING if self.broken else scope_of(self.layout)
 
     @property
     def adds(self) -> str:
-        """The path of the file that is added, if any."""
+        """The path of the added file, if any."""
         return FILE if self.text is not None else ""
 
 
 def choose_layout(
-    root: Path, texts: Mapping[str, bytes], away: Collection[str], wanted: str = ""
+    root: Path, texts: Mapping[str, bytes], away: Collection[str], named: str = ""
 ) -> Choice:
-    """The layout for a folder with these files; BadInput where the caller has to say."""
+    """The layout for a folder with these files; BadInput where the caller has to choose."""
     if FILE in texts:
-        return _own(texts[FILE], wanted)
-    if wanted == NONE:
+        return _own(texts[FILE], named)
+    if named == NONE:
         return Choice(NONE, EMPTY, "chosen", 0.0)
     if FILE in away:
         raise BadInput(
-            f"{FILE} in {root} cannot be taken, so the layout has no place",
-            hint=f"move it away, or repeat with --layout {NONE}",
+            f"{FILE} in {root} may not enter git, and a layout needs that path",
+            hint=Hint("move it away, or repeat with ", Option("layout", NONE)),
         )
     found = _candidates(texts, away)
-    if wanted:
-        text = starter_files(wanted)[FILE]
-        fits = next((each for each in found if each.layout == wanted), None)
+    if named:
+        text = starter_files(named)[FILE]
+        fits = next((each for each in found if each.layout == named), None)
         score, why = (fits.score, fits.why) if fits else (0.0, ())
-        return Choice(wanted, checked(text), "chosen", score, why, text)
+        return Choice(named, checked(text), "chosen", score, why, text)
     if not found or found[0].sure == UNSURE:
         raise _ask(root, texts, found)
     best = found[0]
@@ -86,38 +87,37 @@ def choose_layout(
     return Choice(best.layout, checked(text), best.sure, best.score, best.why, text)
 
 
-def possible_scope(root: Path, wanted: str) -> Scope:
-    """What may be memory in ROOT, before its files are read: by its own layout, WANTED, or any."""
+def possible_scope(root: Path, named: str) -> Scope:
+    """What may be memory in ROOT before its files are read: by its own layout, NAMED, or any."""
     worktree = WorkTree(root)
     try:
         own = worktree.look(FILE)
     finally:
         worktree.close()
-    if own.data is not None or wanted == NONE:
+    if own.data is not None or named == NONE:
         return layout_scope(own.data)
-    names = (wanted,) if wanted else shipped()
+    names = (named,) if named else shipped()
     return union_of(scope_of(shipped_layout(name)) for name in names)
 
 
 def with_zone(choice: Choice, root: Path) -> Choice:
     """CHOICE with the time zone that the `.env` of the adopted system names.
 
-    It stands in the folder or, as beside a `memory` folder, above it. Only TZ is taken from it; a
-    layout that names a zone itself keeps that.
+    The file is in the folder or above it. Only TZ is read; the zone of a layout wins.
     """
-    for place in (root, root.parent):
-        found = settings_in(place).get("TZ", "").removeprefix(":")
+    for folder in (root, root.parent):
+        found = settings_in(folder).get("TZ", "").removeprefix(":")
         if found:
-            return choice if choice.layout.timezone else _zoned(choice, found, place / ENV)
+            return choice if choice.layout.timezone else _zoned(choice, found, folder / ENV)
     return choice
 
 
 def _zoned(choice: Choice, zone: str, source: Path) -> Choice:
-    said = f"TZ={redact(zone)[0]} in {redact(str(source))[0]}"
+    setting = f"TZ={redact(zone)[0]} in {redact(str(source))[0]}"
     try:
         named_zone(zone)
     except BadInput:
-        remark = f"{said} is not a known time zone; set `timezone:` with `gitmem edit {FILE}`"
+        remark = Hint(f"{setting} is no known time zone; set `timezone:` with ", call("edit", FILE))
         return choice._replace(remarks=(*choice.remarks, remark))
     line = rb"\g<0>timezone: " + zone.encode() + rb"\n"
     text = choice.text and re.sub(rb"(?m)^gitmem:.*\n", line, choice.text, count=1)
@@ -125,12 +125,12 @@ def _zoned(choice: Choice, zone: str, source: Path) -> Choice:
         layout = checked(text) if text else EMPTY
         if layout.timezone == zone:
             return choice._replace(text=text, layout=layout, zone=zone, zone_from=str(source))
-    remark = f"{said} is not used: add `timezone: {zone}` with `gitmem edit {FILE}`"
+    remark = Hint(f"{setting} is not used: add `timezone: {zone}` with ", call("edit", FILE))
     return choice._replace(remarks=(*choice.remarks, remark))
 
 
-def _own(text: bytes, wanted: str) -> Choice:
-    """The folder brings its own layout, which is not rewritten even if it is broken."""
+def _own(text: bytes, named: str) -> Choice:
+    """The folder's own layout, which is not rewritten even if it is broken."""
     remarks: tuple[str, ...] = ()
     broken = False
     try:
@@ -139,36 +139,40 @@ def _own(text: bytes, wanted: str) -> Choice:
     except LayoutRefused as error:
         layout, broken = EMPTY, True
         remarks = (f"its layout is kept and cannot be used: {error.message}",)
-    if wanted and wanted != layout.name:
+    if named and named != layout.name:
         raise BadInput(
             f"the folder has a {FILE} of its own ({layout.name or 'broken'})",
-            hint="leave out --layout; it can be edited afterwards with `gitmem edit gitmem.yaml`",
+            hint=Hint(
+                "leave out ", Option("layout"), "; edit it afterwards with ", call("edit", FILE)
+            ),
         )
     return Choice(layout.name or NONE, layout, "certain", 1.0, (FILE,), None, remarks, broken)
 
 
 def _candidates(texts: Mapping[str, bytes], away: Collection[str] = ()) -> tuple[Recognised, ...]:
-    """The layouts that fit; a file that cannot be taken is a sign all the same."""
+    """The layouts that fit; files that are left out count, too."""
     heads = {path: data[:HEAD].decode("utf-8", "replace") for path, data in texts.items()}
     names = {*texts, *(path for path in away if "/." not in f"/{path}")}
     return recognise(names, heads, {name: shipped_layout(name) for name in shipped()})
 
 
 def _ask(root: Path, texts: Mapping[str, bytes], found: tuple[Recognised, ...]) -> BadInput:
-    inside, hint = _inside(texts), ""
+    inside, hint = _inside(texts), Hint()
     if inside:
-        hint = f"{inside} in it looks like one: `gitmem adopt {root / inside}`; or "
+        hint = Hint(f"{inside} in it looks like one: ", call("adopt", str(root / inside)), "; or ")
     names = [each.layout for each in found[:3]] or list(shipped())
     likest = ", ".join(f"{each.layout} {each.score:.2f}" for each in found[:3]) or "none"
     return BadInput(
-        f"it is not clear what kind of memory {root} is (best: {likest})",
-        hint=f"{hint}say it with --layout: {', '.join(names)} or {NONE}",
+        f"the layout of {root} is not clear (best: {likest})",
+        hint=Hint(
+            hint, "choose with ", Option("layout", "NAME"), f": {', '.join(names)} or {NONE}"
+        ),
         candidates=[each._asdict() for each in found],
     )
 
 
 def _inside(texts: Mapping[str, bytes]) -> str:
-    """The folder inside that is recognised, where exactly one is."""
+    """The only folder inside that is recognised; or empty."""
     folders: dict[str, dict[str, bytes]] = {}
     for path, data in texts.items():
         first, slash, rest = path.partition("/")

@@ -1,1 +1,1 @@
-"""Repositories that are not ours, read for adoption."""
+"""Reads repositories that gitmem does not own, and grafts their commits onto a branch."""

@@ -1,6 +1,6 @@
-"""Commits that were made elsewhere, made anew on top of a branch.
+"""Write commits of a foreign history on top of a branch.
 
-They keep their order, merges, authors, dates and words. Nothing points at them until somebody
+They keep their order, merges, authors, dates and messages. No ref leads to them until the caller
 publishes the last one, so a process that dies here leaves unreachable objects and nothing else.
 """
 
@@ -14,25 +14,25 @@ from gitmem.store.objects.commits import EMAIL, raw_commit, signature, write_tre
 from gitmem.store.repository import Repository
 
 ROOT = ""
-"""The key of the commit on which the line begins."""
+"""The key of the commit below the first one."""
 
 
-class Remade(NamedTuple):
-    """One commit of the line."""
+class Grafted(NamedTuple):
+    """One commit to write."""
 
     key: str
     parents: tuple[str, ...]
-    """Keys of commits that came before it, the first being the one its files build on."""
+    """Keys of commits before it; its files are changes to the first."""
     files: Mapping[str, bytes | None]
-    """What it changes; None removes."""
+    """New contents by path; None removes a file."""
     author: str
     when: datetime
     message: str
     email: str = EMAIL
 
 
-def graft(repository: Repository, base: str, line: Iterable[Remade], now: datetime) -> str:
-    """Write LINE on top of the commit BASE, durably, and tell the id of its last commit."""
+def graft(repository: Repository, base: str, line: Iterable[Grafted], now: datetime) -> str:
+    """Write LINE on top of the commit BASE, durably; the id of the last commit."""
     start = repository.commit(base)
     seconds = max(int(now.timestamp()), start.committed)
     # Committer time never runs backwards, whatever the authors' clocks said.

@@ -1,7 +1,7 @@
-"""Somebody else's repository, only read: where a folder's own history is, and what it says.
+"""Read the repository that a folder belongs to, for adoption.
 
-Objects are read and checked by our own reader, because libgit2 loops for ever on a truncated one.
-No program, filter or hook of that repository runs, and nothing in it is written.
+Objects are read and checked by our own reader, because libgit2 never returns from a truncated one.
+No program, filter or hook of that repository runs, no link is followed and nothing is written.
 
 By hand instead of pygit2's `Repository`, which opens it for its settings only.
 """
@@ -15,15 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.store.config import parse_config, unread
-from gitmem.store.foreign.locations import (
-    HistoryUnreadable,
-    common_of,
-    gitdir_of,
-    is_bare,
-    packed_ref,
-    small_text,
-    stores_of,
-)
 from gitmem.store.isolation import seal
 from gitmem.store.objects.database import ObjectDamaged, ObjectMissing, Objects
 from gitmem.store.objects.trees import FOLDER, Node, Tree, parse
@@ -32,15 +23,7 @@ from gitmem.store.repository import Commit, Difference, differences, parse_commi
 if TYPE_CHECKING:
     import pygit2
 
-__all__ = [
-    "Foreign",
-    "ForeignCommit",
-    "HistoryUnreadable",
-    "Past",
-    "find",
-    "is_repository",
-]
-
+MAX_ALTERNATES = 8
 LINK = 0o120000
 SUBMODULE = 0o160000
 LFS = b"version https://git-lfs.github.com/spec/v1\n"
@@ -48,22 +31,26 @@ CACHED = 4096
 _ID = 40
 
 
+class HistoryUnreadable(Exception):
+    """A history exists and cannot be read; the message says why."""
+
+
 class ForeignCommit(NamedTuple):
-    """A commit of the other repository."""
+    """A commit of the foreign repository."""
 
     commit: Commit
     email: str
     root: str | None
-    """The tree of the folder that is looked at; None where it was not there."""
+    """The tree of the adopted folder; None where the commit does not have it."""
 
 
 class Past(NamedTuple):
-    """What could be read of a history."""
+    """The readable part of a history."""
 
     commits: tuple[ForeignCommit, ...]
     """Parents before children."""
     problems: tuple[str, ...]
-    """Why it may be shorter than it was."""
+    """Why the history may be incomplete."""
 
 
 class Foreign:
@@ -72,49 +59,49 @@ class Foreign:
     def __init__(self, top: Path, gitdir: Path, prefix: str, *, bare: bool = False) -> None:
         self.top = top
         self.gitdir = gitdir
-        self.common = common_of(gitdir)
+        self.common = _common_of(gitdir)
         self.prefix = prefix
-        """The folder's path in the repository; empty where it is the top of it."""
+        """The folder's path in the repository; empty for its top."""
         self.bare = bare
         self._config = {
-            **parse_config(small_text(self.common / "config") or ""),
-            **parse_config(small_text(self.gitdir / "config.worktree") or ""),
+            **parse_config(_small_text(self.common / "config") or ""),
+            **parse_config(_small_text(self.gitdir / "config.worktree") or ""),
         }
         self._check_form()
-        self._objects = [Objects(each, stand_ins=False) for each in stores_of(self.common)]
+        self._objects = [Objects(each, stand_ins=False) for each in _stores_of(self.common)]
         self._trees: dict[str, Tree] = {}
         self._raw: pygit2.Repository | None = None
 
     @property
     def is_own(self) -> bool:
-        """True when the folder is a repository, not a part of one."""
+        """True when the folder is the top of the repository."""
         return not self.prefix
 
     @property
     def is_sparse(self) -> bool:
-        """True when files may be missing from the folder and yet not deleted."""
+        """True when files that are missing from the folder may not be deleted."""
         return self._config.get("core.sparsecheckout", "").lower() == "true"
 
-    def places(self) -> Iterator[Path]:
-        """The folders that are read."""
+    def folders(self) -> Iterator[Path]:
+        """The git directories that are read."""
         yield from (self.gitdir, self.common)
-        yield from stores_of(self.common)
+        yield from _stores_of(self.common)
 
     def close(self) -> None:
-        """Give back file handles."""
+        """Close file handles."""
         for each in self._objects:
             each.close()
 
     def head(self) -> str | None:
-        """The commit that is checked out; None when there is none yet."""
-        text = small_text(self.gitdir / "HEAD")
+        """The commit of HEAD; None on an unborn branch."""
+        text = _small_text(self.gitdir / "HEAD")
         if text is None:
             raise HistoryUnreadable("its HEAD cannot be read")
         for _ in range(5):
             if not text.startswith("ref: "):
                 break
             name = text[5:].strip()
-            found = small_text(self.common / name) or packed_ref(self.common, name)
+            found = _small_text(self.common / name) or _packed_ref(self.common, name)
             if found is None:
                 return None
             text = found
@@ -124,16 +111,16 @@ class Foreign:
         return oid
 
     def tracks(self) -> bool:
-        """Whether the commit that is checked out knows the folder."""
+        """True when HEAD has the folder."""
         with suppress(ObjectDamaged, HistoryUnreadable):
             head = self.head()
             return head is not None and self._commit(head, shallow=False).root is not None
         return False
 
     def past(self, head: str) -> Past:
-        """HEAD and its ancestors, as far back as they can be read."""
-        shallow = set((small_text(self.common / "shallow") or "").split())
-        problems = ["it is a shallow clone: what came before is not there"] if shallow else []
+        """HEAD and its ancestors, as far as they can be read."""
+        shallow = set((_small_text(self.common / "shallow") or "").split())
+        problems = ["it is a shallow clone: earlier commits are missing"] if shallow else []
         found: dict[str, ForeignCommit | None] = {}
         order: list[ForeignCommit] = []
         waiting = [(head, False)]
@@ -156,19 +143,19 @@ class Foreign:
         return Past(tuple(_within(each, known) for each in order), tuple(problems))
 
     def changes(self, before: str | None, after: str | None) -> list[Difference]:
-        """The files in which two trees differ; ObjectDamaged where one cannot be read."""
+        """The files in which two trees differ; raises ObjectDamaged."""
         return list(differences(self, "", before, after))
 
     def names(self, root: str | None) -> frozenset[str]:
-        """The path of every file below a tree."""
+        """The paths of all files below a tree."""
         return frozenset(path for path, _, _ in self.changes(None, root))
 
     def blob(self, oid: str) -> bytes:
-        """The bytes of a file, or ObjectDamaged."""
+        """The content of a blob; raises ObjectDamaged."""
         return self._read("blob", oid)
 
     def tree(self, oid: str) -> Tree:
-        """A tree, or ObjectDamaged."""
+        """The tree OID; raises ObjectDamaged."""
         tree = self._trees.get(oid)
         if tree is None:
             try:
@@ -181,8 +168,8 @@ class Foreign:
         return tree
 
     def ignores(self, path: str) -> bool:
-        """Whether the repository's own rules say that PATH is none of its files."""
-        import pygit2  # only where a folder that is a repository of its own is adopted
+        """True when the repository's rules ignore PATH."""
+        import pygit2  # only for a folder that is a repository
 
         with suppress(pygit2.GitError, OSError, KeyError, ValueError):
             if self._raw is None:
@@ -200,7 +187,7 @@ class Foreign:
         return ForeignCommit(commit, _email(data), self._root(commit.tree))
 
     def _root(self, tree: str) -> str | None:
-        """The tree at our prefix; None where there is none, or none that can be read."""
+        """The tree at the prefix; None where it is missing or cannot be read."""
         node: Node | None = Node(FOLDER, tree)
         with suppress(ObjectDamaged):
             for part in self.prefix.split("/") if self.prefix else ():
@@ -226,33 +213,33 @@ class Foreign:
 
 
 def find(folder: Path, *, above_only: bool = False) -> Foreign | None:
-    """The repository that FOLDER is, or is tracked in; None when it has no history anywhere.
+    """The repository that FOLDER is or is tracked in; None for none.
 
-    ABOVE_ONLY: what FOLDER itself is does not count.
+    ABOVE_ONLY: a repository at FOLDER itself does not count.
     """
-    if not above_only and is_bare(folder):
+    if not above_only and _is_bare(folder):
         return Foreign(folder, folder, "", bare=True)
     for above in folder.parents if above_only else (folder, *folder.parents):
         if os.path.lexists(above / ".git"):
             inside = folder.relative_to(above).as_posix()
-            found = Foreign(above, gitdir_of(above), "" if inside == "." else inside)
+            found = Foreign(above, _gitdir_of(above), "" if inside == "." else inside)
             return found if found.is_own or found.tracks() else None
     return None
 
 
 def is_repository(folder: Path) -> bool:
-    """Whether FOLDER is the top of a repository, whatever its state."""
-    return os.path.lexists(folder / ".git") or is_bare(folder)
+    """True when FOLDER is the top of a repository, sound or not."""
+    return os.path.lexists(folder / ".git") or _is_bare(folder)
 
 
 def _within(found: ForeignCommit, known: set[str]) -> ForeignCommit:
-    """The commit without the parents that could not be read."""
+    """The commit without parents that are not KNOWN."""
     parents = tuple(each for each in found.commit.parents if each in known)
     return found._replace(commit=found.commit._replace(parents=parents))
 
 
 def _as_utf8(data: bytes) -> bytes:
-    """A commit object in UTF-8, where it says that it is not."""
+    """A commit object, converted to UTF-8 from the encoding that it declares."""
     head = data.partition(b"\n\n")[0]
     for line in head.split(b"\n"):
         key, _, name = line.partition(b" ")
@@ -267,3 +254,62 @@ def _email(data: bytes) -> str:
         if line.startswith(b"author "):
             return line.partition(b"<")[2].partition(b">")[0].decode("utf-8", "replace")
     return ""
+
+
+def _is_bare(folder: Path) -> bool:
+    """True when FOLDER is a bare repository."""
+    parts = ("HEAD", "objects", "refs")
+    return not os.path.lexists(folder / ".git") and all((folder / each).exists() for each in parts)
+
+
+def _gitdir_of(top: Path) -> Path:
+    """The git directory of the work tree at TOP."""
+    marker = top / ".git"
+    if marker.is_symlink():
+        raise HistoryUnreadable("its .git is a link, and links are not followed")
+    if marker.is_dir():
+        return marker
+    kind, _, target = (_small_text(marker) or "").strip().partition(": ")
+    if kind != "gitdir":
+        raise HistoryUnreadable("its .git is neither a folder nor a file that names one")
+    return Path(os.path.realpath(top / target))
+
+
+def _common_of(gitdir: Path) -> Path:
+    """The git directory whose branches and objects several work trees share."""
+    named = _small_text(gitdir / "commondir")
+    return Path(os.path.realpath(gitdir / named.strip())) if named else gitdir
+
+
+def _stores_of(common: Path) -> list[Path]:
+    """The git directory, and those that its alternates name."""
+    found = [common]
+    for each in found:
+        text = _small_text(each / "objects" / "info" / "alternates") or ""
+        for line in text.splitlines():
+            lender = Path(os.path.realpath(each / "objects" / line)).parent
+            if line and lender not in found and len(found) < MAX_ALTERNATES:
+                found.append(lender)
+    return found
+
+
+def _packed_ref(common: Path, name: str) -> str | None:
+    """The commit of a packed ref."""
+    for line in (_small_text(common / "packed-refs", limit=1 << 26) or "").splitlines():
+        oid, _, ref = line.partition(" ")
+        if ref == name:
+            return oid
+    return None
+
+
+def _small_text(path: Path, limit: int = 1 << 20) -> str | None:
+    """The text of a small file; None for a missing file and for a link."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        with open(fd, "rb") as file:
+            return file.read(limit).decode("utf-8", "replace")
+    except OSError:
+        return None

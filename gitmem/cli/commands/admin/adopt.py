@@ -16,7 +16,7 @@ from gitmem.model.text.format import counted, quoted
 
 if TYPE_CHECKING:
     from gitmem.memory.adopt.adopt import Adopted
-    from gitmem.memory.adopt.folder import Left
+    from gitmem.memory.adopt.folder import LeftOut
 
 
 NAMED = 3
@@ -69,6 +69,7 @@ def adopt_command(
             now=call.clock,
             progress=progress,
         )
+    done = done._replace(remarks=tuple(map(call.addressed, done.remarks)))
     call.answer(done, _lines(call, done))
 
 
@@ -95,7 +96,7 @@ def _lines(call: Invocation, done: Adopted) -> Iterator[str]:
         yield f"  missing  {', '.join(map(visible, done.missing))}: shown in every prompt once made"
     yield from _left(call, done)
     for each in done.remarks[:SHOWN]:
-        yield f"  {style.warn('note')}     {visible(call.addressed(each))}"
+        yield f"  {style.warn('note')}     {visible(each)}"
     yield f"  next     {_next(call, done)}"
 
 
@@ -131,17 +132,17 @@ def _left(call: Invocation, done: Adopted) -> Iterator[str]:
         yield f"  {call.style.warn('left out')} {more:,} more: see --json"
 
 
-def _is_secret(each: Left) -> bool:
+def _is_secret(each: LeftOut) -> bool:
     return each.why.startswith(SECRET) and not each.commit
 
 
-def _is_held(done: Adopted, each: Left) -> bool:
+def _is_held(done: Adopted, each: LeftOut) -> bool:
     """In place, a file with a secret stays in the work tree, where `gitmem held` names it."""
     linked = each.path in done.held and not each.commit
     return linked or (done.in_place and _is_secret(each))
 
 
-def _written(done: Adopted, each: Left) -> str:
+def _written(done: Adopted, each: LeftOut) -> str:
     """The command that writes a file of the folder in spite of its secret."""
     rule = each.why.removeprefix(SECRET).partition(",")[0]
     source = quoted(str(Path(done.source, each.path)))

@@ -15,7 +15,7 @@ from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
     from gitmem.memory.admin.check import Checked, CheckFinding
-    from gitmem.memory.admin.staged import Staged
+    from gitmem.memory.admin.git_hook import Staged
 
 
 REPAIR = "gitmem check --repair"
@@ -122,7 +122,7 @@ def _acknowledge(call: Invocation, ids: tuple[str, ...]) -> int:
 
 
 def _staged(call: Invocation, index: Path | None, message: str | None) -> int:
-    from gitmem.memory.admin.staged import guard_message, guard_staged
+    from gitmem.memory.admin.git_hook import guard_message, guard_staged
 
     if message:
         found = guard_message(Path(message).read_text("utf-8", "replace"))

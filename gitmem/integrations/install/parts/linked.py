@@ -43,8 +43,8 @@ from gitmem.integrations.install.parts.settings import settings_in
 from gitmem.integrations.install.record import Install
 from gitmem.integrations.install.shared_files import Shared
 from gitmem.integrations.install.skills.files import SKILL, shipped_folder, skill_files
+from gitmem.memory.admin.groups import finish_rename
 from gitmem.memory.admin.link import Link, exclusion, links
-from gitmem.memory.admin.rename import finish_rename
 from gitmem.memory.group import Group, Store
 from gitmem.model.access import MAIN
 
