@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Damaged, PathRefused
-from gitmem.memory.searched import Searched
+from gitmem.memory.searched import CredentialSearch
 from gitmem.memory.store import Store, not_found
 from gitmem.model.access import MAIN, check_access
 from gitmem.model.commit_messages import Note, check_agent
@@ -134,7 +134,7 @@ class Group:
         self._zoned_at = ""
         self.writer: Writer | None = None
         """A writer at work knows where the branch is: its clock need not ask git again."""
-        self.searched = Searched(self)
+        self.credential_search = CredentialSearch(self)
         self.layouts: dict[str, Layout] = {}
         """Layouts that were read, by the blob they stand in."""
         self.rejoined: list[Rejoined] = []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gitmem.store.transaction.writer import Writer
 
 
-class Searched:
+class CredentialSearch:
     """What an open group remembers of it, so that not every write reads the cache and the lock."""
 
     def __init__(self, group: Group) -> None:
@@ -59,7 +59,7 @@ class Searched:
         The lock tells that, as long as nobody else moves the branch and no finding is open. GOES_ON
         is False for a writer that has not asked what plain git committed.
         """
-        if not (writer.landed or writer.strayed):
+        if not (writer.ranges or writer.strayed):
             return
         self._keep(writer)
         follows = goes_on and not (writer.strayed or self._exposed)
@@ -70,7 +70,7 @@ class Searched:
 
         group = self._group
         with suppress(GitmemError, OSError):
-            ends = (group.repository.commit(commit).message for _, commit in writer.landed)
+            ends = (group.repository.commit(commit).message for _, commit in writer.ranges)
             if self._exposed is None:
                 self._exposed = bool(scanned_in(group.gitdir)[0].found)
             if self._exposed or writer.strayed or any(map(is_allowed, ends)):

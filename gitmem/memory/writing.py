@@ -40,7 +40,7 @@ def hold_lock(
     next writer.
     """
     group.ensure_worktree()
-    goes_on = hurried or group.searched.search_new()
+    goes_on = hurried or group.credential_search.search_new()
     rules = Rules(partial(_policy, group), partial(_check, group))
     with open_writer(
         group.repository, group.worktree, group.now, FINDER, wait=wait, rules=rules
@@ -65,7 +65,7 @@ def hold_lock(
             group.put_forward += writer.put_forward
     if group.is_outside and writer.published != writer.run_before[1]:
         _exclude_rest(group, writer.run_before[1])
-    group.searched.count_written(writer, goes_on=goes_on and not hurried)
+    group.credential_search.count_written(writer, goes_on=goes_on and not hurried)
 
 
 def _capture_all(group: Group, writer: Writer, finder: Note) -> None:

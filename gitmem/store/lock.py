@@ -51,11 +51,11 @@ class Item(NamedTuple):
     """The blob that shall stand there; None for no file."""
     temp: str
     """Where, beside the path, the new version waits and the old one goes."""
-    landed: bool
+    published: bool
     """True when a commit with it is known to be published."""
 
 
-class Record(NamedTuple):
+class Inflight(NamedTuple):
     """What a writer was doing. `left` means: it went on living and left the rest for later."""
 
     id: str
@@ -179,18 +179,18 @@ class Lock:
             lock=self._path,
         )
 
-    def peek(self) -> Record | None:
+    def peek(self) -> Inflight | None:
         """The record as it stands, read without the lock."""
         try:
             return decode(read_whole(self._path))
         except OSError:
             return None
 
-    def record(self) -> Record | None:
+    def record(self) -> Inflight | None:
         """The record that the writer before left behind, if any."""
         return decode(self._read())
 
-    def note(self, record: Record, tip: str = "", since: str = "") -> None:
+    def note(self, record: Inflight, tip: str = "", since: str = "") -> None:
         """Write the record, durably: it must be on disk before the branch moves."""
         self._write(encode(record), tip, since)
         self._sync()
@@ -294,7 +294,7 @@ def last_published(gitdir: Path) -> str:
     return last_run(gitdir)[1]
 
 
-def encode(record: Record) -> bytes:
+def encode(record: Inflight) -> bytes:
     """A record as one line, with a checksum: a torn one must not be believed."""
     items = ",".join(f"[{','.join(map(_json, item))}]" for item in record.items)
     body = f"[{','.join(map(_json, record[:-1]))},[{items}]]".encode()
@@ -313,7 +313,7 @@ def _json(value: object) -> str:
     return json.dumps(value)
 
 
-def decode(data: bytes) -> Record | None:
+def decode(data: bytes) -> Inflight | None:
     """The record in DATA, None when there is none or it is torn."""
     # The first line: behind it may be the rest of a longer one that a full disk cut short.
     checksum, _, body = data.partition(b"\n")[0].strip().partition(b" ")
@@ -322,4 +322,4 @@ def decode(data: bytes) -> Record | None:
     import json
 
     name, base, pid, left, items = json.loads(body)
-    return Record(name, base, pid, left, tuple(Item(*item) for item in items))
+    return Inflight(name, base, pid, left, tuple(Item(*item) for item in items))

@@ -55,7 +55,7 @@ def create(gitdir: Path, worktree: str, note: Note, now: datetime) -> None:
 
 
 def begins(gitdir: Path) -> bool:
-    """True while what a group begins with has not landed: its `init` failed, died or runs."""
+    """True until the first files of a group are committed: its `init` failed, died or runs."""
     return os.path.exists(gitdir / "gitmem" / _BEGINS)
 
 

@@ -22,7 +22,7 @@ from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.write import Allowed, Edit, write
 from gitmem.store.objects.database import ObjectDamaged, blob_id
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 from tests.support.damage import (
     WATCHDOG,
     WOUNDS,

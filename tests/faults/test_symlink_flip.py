@@ -13,7 +13,7 @@ from gitmem.errors import GitmemError
 from gitmem.memory.recover.restore import restore
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.write import Edit, write
-from gitmem.store.worktree.exchange import Place, swap
+from gitmem.store.worktree.exchange import Location, swap
 from gitmem.store.worktree.worktree import WorkTree
 from tests.support.faults import (
     ANYTHING_GOES,
@@ -39,7 +39,7 @@ def flip(voice: Voice, folder: str, names: list[str]) -> None:
     voice.say("ready")
     while True:
         with suppress(OSError):
-            swap(Place(fd, one), Place(fd, other))
+            swap(Location(fd, one), Location(fd, other))
 
 
 def flip_file(voice: Voice, folder: str, victim: str) -> None:

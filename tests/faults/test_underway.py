@@ -24,7 +24,7 @@ from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.commit_messages import Note
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 from tests.faults.test_kill import die_at
 from tests.support.cli import run_gitmem
 from tests.support.editors import STYLES

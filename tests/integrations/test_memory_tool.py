@@ -17,7 +17,7 @@ from gitmem.memory.read.listing import list_files
 from gitmem.memory.read.log import log
 from gitmem.memory.read.read import read
 from gitmem.memory.write.write import Edit, write
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 from tests.support.clocks import Clock
 from tests.support.git import git
 from tests.support.moulds import Moulds

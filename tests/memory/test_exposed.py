@@ -46,7 +46,7 @@ from gitmem.model.secrets.find import TABLE
 from gitmem.store.fsck.acknowledged import _make, read_acknowledged, salted
 from gitmem.store.fsck.acknowledged import acknowledge as keep_acknowledged
 from gitmem.store.lock import last_run
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 from tests.support.git import git
 from tests.support.histories import by_hand, edit, put
 from tests.support.samples import LETTERS, body

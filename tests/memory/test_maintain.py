@@ -25,7 +25,7 @@ from gitmem.memory.upkeep.maintain import Maintained, PackLimits, maintain, main
 from gitmem.memory.upkeep.rotate import rotate
 from gitmem.memory.upkeep.snapshot import snapshots
 from gitmem.store.fsck import reachable as scrub
-from gitmem.store.lock import Lock, Record, lock_path
+from gitmem.store.lock import Inflight, Lock, lock_path
 from gitmem.store.objects.database import blob_id
 from gitmem.store.refs.files import VERIFIED
 from gitmem.store.worktree.fingerprint import SETTLED, fingerprint
@@ -215,7 +215,7 @@ def test_a_dry_run_says_what_is_due_and_changes_nothing(group: Group) -> None:
 def test_an_interrupted_write_is_finished(group: Group) -> None:
     commit = put(group, "a.md", "one\n").commit
     with Lock(lock_path(group.gitdir)) as lock:
-        lock.note(Record("gone", commit, 1, False, ()))
+        lock.note(Inflight("gone", commit, 1, False, ()))
     assert outcomes(maintain(group, dry_run=True))["recover"] == "due"
 
     assert outcomes(maintain(group))["recover"] == "done"
@@ -409,7 +409,7 @@ DISTURBANCES: dict[str, tuple[Callable[[Group, Clock], object], str]] = {
 
 def interrupted(group: Group) -> None:
     with Lock(lock_path(group.gitdir)) as lock:
-        lock.note(Record("gone", group.repository.tip(), 1, False, ()))
+        lock.note(Inflight("gone", group.repository.tip(), 1, False, ()))
 
 
 @pytest.mark.usefixtures("soon")

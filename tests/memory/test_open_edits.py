@@ -24,7 +24,7 @@ from gitmem.memory.write.open_edits import PendingEdit, Scan, pending_edits, sca
 from gitmem.memory.write.write import Allowed, Edit, write
 from gitmem.model.secrets.find import find
 from gitmem.store.index.staging import entry
-from gitmem.store.lock import Item, Lock, Record, lock_path
+from gitmem.store.lock import Inflight, Item, Lock, lock_path
 from gitmem.store.transaction.capture import HeldEdit
 from gitmem.store.worktree.worktree import WorkTree
 from tests.support.clocks import Clock
@@ -456,7 +456,7 @@ def test_what_a_writer_has_on_its_way_is_no_edit(group: Group, left: bool) -> No
         Item("gone.md", gone, None, ".gitmem-x-2", True),
     )
     with Lock(lock_path(group.gitdir)) as lock:
-        lock.note(Record("x", "", 1, left, items))
+        lock.note(Inflight("x", "", 1, left, items))
 
     assert pending_edits(group).edits == ()
 

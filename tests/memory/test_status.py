@@ -11,7 +11,7 @@ from gitmem.memory.read.status import health_of, status
 from gitmem.memory.recover.restore import restore
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.write.capture import capture
-from gitmem.store.lock import Item, Lock, Record, lock_path
+from gitmem.store.lock import Inflight, Item, Lock, lock_path
 from tests.support.histories import by_hand, edit, put, reopened, truncate
 from tests.support.samples import body
 
@@ -100,7 +100,7 @@ def test_work_that_waits_is_said(group: Group) -> None:
     put(group, "a.md", "one\n")
     lock = Lock(lock_path(group.gitdir))
     lock.acquire()
-    lock.note(Record("", "", os.getpid(), True, (Item("a.md", None, None, ".gitmem-x", True),)))
+    lock.note(Inflight("", "", os.getpid(), True, (Item("a.md", None, None, ".gitmem-x", True),)))
     lock.release()
 
     assert health_of(group) == "pending"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.store.index.file import Entry, IndexFile, Stat, build, is_clean
+from gitmem.store.index.file import IndexEntry, IndexFile, Stat, build, is_clean
 from gitmem.store.index.format import IndexUnreadable
 from tests.support.git import git_bytes
 
@@ -44,11 +44,11 @@ class Repo:
         file.write_bytes(content)
         os.utime(file, ns=(mtime_ns, mtime_ns))
 
-    def entry(self, path: str, mode: int = 0o100644) -> Entry:
+    def entry(self, path: str, mode: int = 0o100644) -> IndexEntry:
         """Return the entry for the file as it is on disk, its blob stored."""
         oid = self.git("hash-object", "-w", "--no-filters", "--", path).strip()
         found = Stat.of((self.root / path).stat())
-        return Entry(os.fsencode(path), bytes.fromhex(oid.decode()), mode, found)
+        return IndexEntry(os.fsencode(path), bytes.fromhex(oid.decode()), mode, found)
 
     def index(self) -> IndexFile:
         return IndexFile.parse(self.index_path.read_bytes())
@@ -56,12 +56,12 @@ class Repo:
     def install(self, index: IndexFile) -> None:
         self.index_path.write_bytes(index.data)
 
-    def patch(self, changes: dict[bytes, Entry | None]) -> None:
+    def patch(self, changes: dict[bytes, IndexEntry | None]) -> None:
         changed = self.index().patched(changes)
         self.install(changed)
         assert list(self.index().entries()) == list(changed.entries())
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[IndexEntry]:
         """Return the entries as git reads them from the index file."""
         out = self.git("ls-files", "--stage", "--debug", "-z")
         found = [row.groups() for row in DEBUG.finditer(out)]
@@ -74,12 +74,12 @@ class Repo:
         assert self.git("diff-files") == b""
 
 
-def _entry(row: tuple[bytes, ...]) -> Entry:
+def _entry(row: tuple[bytes, ...]) -> IndexEntry:
     mode, oid, _, path, *rest = row
     cs, cn, ms, mn, dev, ino, uid, gid, size = map(int, rest)
     times = cs * 10**9 + cn, ms * 10**9 + mn
     stat = Stat(*times, dev, ino, uid, gid, size)
-    return Entry(path, bytes.fromhex(oid.decode()), int(mode, 8), stat)
+    return IndexEntry(path, bytes.fromhex(oid.decode()), int(mode, 8), stat)
 
 
 @pytest.fixture
@@ -94,9 +94,9 @@ def repo(tmp_path: Path) -> Repo:
     return repo
 
 
-def plain(path: bytes, content: bytes = b"", mode: int = 0o100644) -> Entry:
+def plain(path: bytes, content: bytes = b"", mode: int = 0o100644) -> IndexEntry:
     oid = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).digest()
-    return Entry(path, oid, mode, NO_STAT)
+    return IndexEntry(path, oid, mode, NO_STAT)
 
 
 def with_conflict(repo: Repo) -> None:
@@ -496,7 +496,7 @@ def test_the_same_without_the_oddity_is_read(body: bytes) -> None:
         plain(b"a")._replace(oid=b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"),
     ],
 )
-def test_an_entry_git_would_refuse_is_not_put_in(entry: Entry) -> None:
+def test_an_entry_git_would_refuse_is_not_put_in(entry: IndexEntry) -> None:
     with pytest.raises(ValueError, match="git"):
         build([entry])
 
@@ -519,8 +519,8 @@ stats = st.tuples(*[st.integers(0, 2**32 - 1)] * 7).map(Stat._make)
 
 
 @st.composite
-def changesets(draw: st.DrawFn) -> dict[bytes, Entry | None]:
-    changes: dict[bytes, Entry | None] = {}
+def changesets(draw: st.DrawFn) -> dict[bytes, IndexEntry | None]:
+    changes: dict[bytes, IndexEntry | None] = {}
     for path in draw(st.lists(paths, max_size=5)):
         clash = any(within(path, other) or within(other, path) for other in changes)
         if clash or draw(st.integers(0, 3)) == 0:
@@ -534,7 +534,7 @@ def within(path: bytes, folder: bytes) -> bool:
     return path.startswith(folder + b"/")
 
 
-def apply(model: dict[bytes, Entry], changes: dict[bytes, Entry | None]) -> None:
+def apply(model: dict[bytes, IndexEntry], changes: dict[bytes, IndexEntry | None]) -> None:
     for path, entry in changes.items():
         model.pop(path, None)
         if entry is not None:
@@ -545,8 +545,8 @@ def apply(model: dict[bytes, Entry], changes: dict[bytes, Entry | None]) -> None
 
 @settings(max_examples=max(300, settings().max_examples))
 @given(st.lists(changesets(), max_size=6))
-def test_patches_do_what_a_dict_does(history: list[dict[bytes, Entry | None]]) -> None:
-    index, model = build([]), dict[bytes, Entry]()
+def test_patches_do_what_a_dict_does(history: list[dict[bytes, IndexEntry | None]]) -> None:
+    index, model = build([]), dict[bytes, IndexEntry]()
     for changes in history:
         index = index.patched(changes)
         apply(model, changes)
@@ -568,9 +568,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repo]:
 
 @given(st.lists(changesets(), min_size=1, max_size=5), st.sampled_from([2, 4]))
 def test_git_reads_any_series_of_patches_as_we_do(
-    bench: Repo, history: list[dict[bytes, Entry | None]], version: int
+    bench: Repo, history: list[dict[bytes, IndexEntry | None]], version: int
 ) -> None:
-    model: dict[bytes, Entry] = {}
+    model: dict[bytes, IndexEntry] = {}
     bench.install(build([]))
     for changes in history:
         bench.patch(changes)
@@ -590,7 +590,7 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def entry_of(file: Path) -> Entry:
+def entry_of(file: Path) -> IndexEntry:
     return plain(b"file", file.read_bytes())._replace(stat=Stat.of(file.stat()))
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from gitmem.store.lock import (
     NO_INDEX,
+    Inflight,
     Item,
     Lock,
-    Record,
     decode,
     encode,
     last_published,
@@ -22,7 +22,7 @@ from gitmem.store.lock import (
 
 TIP = "a1" * 20
 OTHER = "b2" * 20
-RECORD = Record("id", OTHER, 1, False, (Item("a.md", None, OTHER, ".gitmem-x-0", False),))
+RECORD = Inflight("id", OTHER, 1, False, (Item("a.md", None, OTHER, ".gitmem-x-0", False),))
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_what_a_dying_writer_leaves_behind_a_short_content_tells_nothing(gitdir:
     "path", ["a.md", 'a "b".md', "a\\b", "\u00e9.md", "a\nb", "a\udc80", "\x7f"]
 )
 def test_a_record_is_json_whatever_a_path_holds(path: str) -> None:
-    record = Record("id", OTHER, 17, True, (Item(path, None, TIP, ".gitmem-x-0", False),) * 2)
+    record = Inflight("id", OTHER, 17, True, (Item(path, None, TIP, ".gitmem-x-0", False),) * 2)
 
     assert decode(encode(record)) == record
     text = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode()

@@ -19,7 +19,7 @@ from gitmem.model.commit_messages import Note
 from gitmem.store.gc.packing import pack, packs_of
 from gitmem.store.gc.prune import forget_dropped
 from gitmem.store.gc.prune_list import dropped, note_dropped
-from gitmem.store.lock import Item, Lock, Record, lock_path
+from gitmem.store.lock import Inflight, Item, Lock, lock_path
 from gitmem.store.refs.side_branch import side_branch
 from tests.support.faults import Scene, assert_sound, files_at, new_scene
 from tests.support.git import git, git_bytes
@@ -164,7 +164,7 @@ def recorded(scene: Scene) -> None:
     git(scene.gitdir, "hash-object", "-w", "--stdin", input=GONE)
     with Lock(lock_path(scene.gitdir)) as lock:
         item = Item("x.md", None, blob(GONE), ".gitmem-x", True)
-        lock.note(Record("x", "", 1, False, (item,)))
+        lock.note(Inflight("x", "", 1, False, (item,)))
 
 
 NEEDED: dict[str, Callable[[Scene], object]] = {

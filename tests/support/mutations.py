@@ -364,8 +364,8 @@ SLOW = [
     ),
     Mutation("M9", "docs/injection.md", "; no conversation"),
     # Where memory lies, and who sees it.
-    Mutation("A2", "gitmem/memory/group.py", '/ "groups" /', '/ "memory" /'),
-    Mutation("F3", "gitmem/memory/group.py", '/ "groups" /', '/ "memory" /'),
+    Mutation("A2", "gitmem/memory/store.py", '/ "groups" /', '/ "memory" /'),
+    Mutation("F3", "gitmem/memory/store.py", '/ "groups" /', '/ "memory" /'),
     Mutation("A3", "gitmem/store/setup.py", 'f"gitdir: {target}\\n"', 'f"gitmem: {target}\\n"'),
     Mutation("A4", "gitmem/model/access.py", "    raise GroupRefused(", "    GroupRefused("),
     Mutation(
@@ -400,7 +400,7 @@ SLOW = [
     ),
     Mutation(
         "C11",
-        "gitmem/memory/group.py",
+        "gitmem/memory/store.py",
         'return self.root / "repos" / f"{group}.git"',
         'return self.root / "groups" / group / ".git"',
     ),
@@ -574,7 +574,7 @@ SLOW = [
     Mutation(
         "V66",
         "gitmem/store/transaction/capture.py",
-        "steps = [Step({path: seen.data}, note)]",
+        "steps = [Step({path: state.data}, note)]",
         "steps = [Step({path: before}, note)]",
     ),
     Mutation(

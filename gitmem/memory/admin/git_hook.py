@@ -24,7 +24,7 @@ from gitmem.model.secrets import find as secrets
 from gitmem.resources import hooks as shipped_hooks
 from gitmem.store.config import read_config
 from gitmem.store.durable import make_folders, write_durably
-from gitmem.store.index.file import Entry, IndexFile
+from gitmem.store.index.file import IndexEntry, IndexFile
 from gitmem.store.index.format import IndexUnreadable
 from gitmem.store.objects.trees import Node
 from gitmem.store.repository import Snapshot
@@ -178,11 +178,11 @@ def guard_message(text: str) -> Staged:
     return Staged(0, tuple(HeldEdit(MESSAGE, each) for each in found))
 
 
-def _path(entry: Entry) -> str:
+def _path(entry: IndexEntry) -> str:
     return entry.path.decode("utf-8", "surrogateescape")
 
 
-def _entries(index: Path) -> Iterator[Entry]:
+def _entries(index: Path) -> Iterator[IndexEntry]:
     try:
         return IndexFile.parse(index.read_bytes()).entries()
     except FileNotFoundError:
@@ -191,7 +191,7 @@ def _entries(index: Path) -> Iterator[Entry]:
         raise Damaged(f"{index}: {error}", hint=Hint("run ", call("check", repair=True))) from error
 
 
-def _differs(entry: Entry, node: Node | None) -> bool:
+def _differs(entry: IndexEntry, node: Node | None) -> bool:
     return node is None or node.oid != entry.oid.hex() or entry.mode in _KINDS
 
 
@@ -203,7 +203,7 @@ def _place(snapshot: Snapshot, path: str, gone: list[str]) -> str:
     return ""
 
 
-def _judged(snapshot: Snapshot, entry: Entry, known: set[str]) -> HeldEdit:
+def _judged(snapshot: Snapshot, entry: IndexEntry, known: set[str]) -> HeldEdit:
     """Why a staged file may not enter git; content that HEAD has may move."""
     path, oid, kind = _path(entry), entry.oid.hex(), _KINDS.get(entry.mode, "")
     if kind or oid in known:
@@ -213,7 +213,7 @@ def _judged(snapshot: Snapshot, entry: Entry, known: set[str]) -> HeldEdit:
 
 
 def _broken(
-    group: Group, snapshot: Snapshot, staged: dict[str, Entry], paths: list[str]
+    group: Group, snapshot: Snapshot, staged: dict[str, IndexEntry], paths: list[str]
 ) -> Iterator[HeldEdit]:
     """The policies and guards against loss that a write would have to pass."""
     layout = layout_at(group, snapshot).layout

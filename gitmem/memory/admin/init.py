@@ -38,7 +38,8 @@ from gitmem.store.setup import (
     tie,
 )
 from gitmem.store.transaction.capture import HeldEdit
-from gitmem.store.transaction.publish import Plan, Step, translated
+from gitmem.store.transaction.plan import Plan, Step
+from gitmem.store.transaction.publish import translated
 
 if TYPE_CHECKING:
     from gitmem.store.worktree.scope import Scoped

@@ -52,7 +52,8 @@ from gitmem.store.foreign.repository import Foreign
 from gitmem.store.objects.database import ObjectMissing, blob_id
 from gitmem.store.repository import Snapshot
 from gitmem.store.setup import begun, is_tied
-from gitmem.store.transaction.publish import Plan, Step, translated
+from gitmem.store.transaction.plan import Plan, Step
+from gitmem.store.transaction.publish import translated
 from gitmem.store.worktree.held import HeldFolder
 from gitmem.store.worktree.scope import Scoped
 

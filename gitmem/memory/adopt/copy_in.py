@@ -31,7 +31,8 @@ from gitmem.store.foreign.graft import ROOT, Grafted, graft
 from gitmem.store.objects.database import blob_id
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import HeldEdit, new_id
-from gitmem.store.transaction.publish import Plan, Step, translated
+from gitmem.store.transaction.plan import Plan, Step
+from gitmem.store.transaction.publish import translated
 
 OP = "copy"
 

@@ -17,7 +17,7 @@ from gitmem.model.scope import Scope
 from gitmem.model.secrets.find import redact
 from gitmem.model.text.frontmatter import by_line
 from gitmem.store.worktree.scope import Scoped
-from gitmem.store.worktree.worktree import InTheWay, Keeps, Seen, WorkTree, obstacle_in
+from gitmem.store.worktree.worktree import FileState, InTheWay, Keeps, WorkTree, obstacle_in
 
 Progress = Callable[[int, int], None]
 
@@ -268,7 +268,7 @@ def _linked(worktree: WorkTree, path: str) -> dict[str, bytes]:
     return {}
 
 
-def _steady(worktree: WorkTree, path: str) -> Seen:
+def _steady(worktree: WorkTree, path: str) -> FileState:
     """The file, read again while it changes.
 
     Half a write can look like a whole file, so two reads must agree, and no process may have it
@@ -281,7 +281,7 @@ def _steady(worktree: WorkTree, path: str) -> Seen:
             if (seen.data, seen.obstacle) == (before.data, before.obstacle) and not seen.busy:
                 break
     except OSError:
-        return Seen(obstacle="unreadable")
+        return FileState(obstacle="unreadable")
     return seen
 
 

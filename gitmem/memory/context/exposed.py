@@ -438,7 +438,7 @@ def count_as_scanned(group: Group, writer: Writer) -> None:
     known = advanced(stored, *writer.run_before) if goes_on else stored
     found = known.found
     touched = not writer.replaced.isdisjoint({each.blob for each in found})
-    for parent, commit in writer.landed:
+    for parent, commit in writer.ranges:
         allowed = is_allowed(group.repository.commit(commit).message)
         if allowed or touched:
             search = _Search(group)

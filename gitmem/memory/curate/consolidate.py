@@ -45,7 +45,7 @@ from gitmem.model.report import Considered, Report, findings_of, names_of, recom
 from gitmem.model.text.format import counted
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 from gitmem.store.worktree.held import SetAside
 
 JOB = "consolidate"

@@ -43,7 +43,7 @@ from gitmem.model.commit_messages import Note
 from gitmem.model.record import Record
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 from gitmem.store.worktree.held import SetAside
 
 OP = "consolidate"

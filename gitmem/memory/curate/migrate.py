@@ -27,7 +27,7 @@ from gitmem.model.text.merge import conflicts
 from gitmem.store.lock import WAIT
 from gitmem.store.repository import Repository, Snapshot
 from gitmem.store.transaction.capture import Captured
-from gitmem.store.transaction.publish import Plan, Published, Step
+from gitmem.store.transaction.plan import Plan, Published, Step
 from gitmem.store.worktree.held import SetAside
 
 NOTE = "{what}: kept in {into}."

@@ -30,7 +30,7 @@ from gitmem.model.text import frontmatter
 from gitmem.model.text.format import quoted
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 from gitmem.store.worktree.held import SetAside
 
 OP = "confirm"

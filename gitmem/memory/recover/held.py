@@ -28,7 +28,7 @@ from gitmem.store.transaction.capture import Captured, HeldEdit, sound
 from gitmem.store.transaction.writer import Writer
 from gitmem.store.worktree.held import HeldFolder, SetAside, size_of
 from gitmem.store.worktree.trash import Dropping, Trash, Trashed
-from gitmem.store.worktree.worktree import Seen, WorkTree, obstacle_in
+from gitmem.store.worktree.worktree import FileState, WorkTree, obstacle_in
 
 REDACTED = "Gitmem-Redacted"
 MOST = 50
@@ -131,7 +131,7 @@ def _not_held(group: Group, what: str, path: str, things: Sequence[HeldVersion])
     return NotFound(f"nothing is held for {what!r}", hint=hint)
 
 
-def _read(group: Group, thing: HeldVersion) -> Seen:
+def _read(group: Group, thing: HeldVersion) -> FileState:
     """The held version itself, as far as it is a plain file that nobody else has a name for."""
     if not thing.set_aside:
         worktree = WorkTree(group.worktree)
@@ -142,9 +142,9 @@ def _read(group: Group, thing: HeldVersion) -> Seen:
     found = os.lstat(thing.location)
     obstacle = obstacle_in(found)
     if obstacle:
-        return Seen(None, found, obstacle)
+        return FileState(None, found, obstacle)
     with open(thing.location, "rb") as file:
-        return Seen(file.read(), found)
+        return FileState(file.read(), found)
 
 
 def held_show(group: Group, what: str) -> HeldShown:
@@ -202,7 +202,7 @@ def held_accept(group: Group, what: str, *, reason: str = "", mask: bool = False
 
 
 def _accept_whole(
-    group: Group, writer: Writer, thing: HeldVersion, seen: Seen, finder: Note
+    group: Group, writer: Writer, thing: HeldVersion, seen: FileState, finder: Note
 ) -> HeldAccepted:
     broken = ("Gitmem-Violation", f"accepted by hand: {thing.rule}")
     captured = writer.accept(thing.path, seen, finder._replace(extra=(broken,)))
@@ -212,7 +212,7 @@ def _accept_whole(
 
 
 def _accept_masked(
-    group: Group, writer: Writer, thing: HeldVersion, seen: Seen, finder: Note
+    group: Group, writer: Writer, thing: HeldVersion, seen: FileState, finder: Note
 ) -> HeldAccepted:
     if not thing.set_aside:
         writer.check_closed(thing.path, call("held accept", thing.path, redact=True))
@@ -232,8 +232,8 @@ def _commit_of(writer: Writer, captured: Captured | None) -> str:
 
 
 def _masked(
-    thing: HeldVersion, seen: Seen, before: bytes | None
-) -> tuple[Seen, tuple[Masked, ...]]:
+    thing: HeldVersion, seen: FileState, before: bytes | None
+) -> tuple[FileState, tuple[Masked, ...]]:
     """The version without its credentials, and which they were."""
     text, encoding, mark = decoded_text(seen.data or b"")
     found = tuple(Masked(each.rule, each.line) for each in find(text))
@@ -248,11 +248,11 @@ def _masked(
             f"`gitmem held accept {quoted(name)}`",
             rule=rule or thing.rule,
         )
-    return Seen(data), found
+    return FileState(data), found
 
 
 def _trash_original(
-    group: Group, thing: HeldVersion, seen: Seen, set_aside: Sequence[SetAside]
+    group: Group, thing: HeldVersion, seen: FileState, set_aside: Sequence[SetAside]
 ) -> str:
     """Move the version that was masked to the trash; one that somebody changed since stays held."""
     aside = HeldFolder(group.gitdir).find(thing.id) if thing.set_aside else None

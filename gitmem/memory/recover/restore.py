@@ -37,7 +37,7 @@ from gitmem.store.lost_commits.unreadable import lost_files
 from gitmem.store.objects.database import ObjectDamaged, blob_id
 from gitmem.store.objects.trees import Node
 from gitmem.store.repository import Snapshot
-from gitmem.store.transaction.publish import Plan, Published, Step
+from gitmem.store.transaction.plan import Plan, Published, Step
 
 __all__ = ["WAY_BACK", "ChooseVersion", "Restored", "restore"]
 

@@ -50,7 +50,7 @@ from gitmem.model.layout.layout import Layer
 from gitmem.store.history.diff import hunks
 from gitmem.store.lost_commits.unreadable import lost_files
 from gitmem.store.repository import Snapshot
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 
 
 class _Wanted(NamedTuple):

@@ -33,7 +33,7 @@ from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import FILE, Node
 from gitmem.store.repository import Commit, Repository, Snapshot
 from gitmem.store.transaction.capture import Captured
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 
 __all__ = ["NotUndone", "Undone", "undo"]
 

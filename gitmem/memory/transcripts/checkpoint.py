@@ -37,7 +37,7 @@ from gitmem.model.transcripts.batches import chat_name, key_of, plain_id, redact
 from gitmem.model.transcripts.intervals import Range, range_of
 from gitmem.store.history.log import walk
 from gitmem.store.repository import Commit
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 
 NO_SUMMARY = "Summarised before it was imported"
 

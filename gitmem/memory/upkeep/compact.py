@@ -47,7 +47,7 @@ from gitmem.model.transcripts.compactions import (
 from gitmem.store.lock import WAIT
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 from gitmem.store.transaction.writer import Writer
 from gitmem.store.worktree.held import SetAside
 

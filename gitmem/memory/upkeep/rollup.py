@@ -40,7 +40,7 @@ from gitmem.model.text.plain_frontmatter import read_fields
 from gitmem.store.history.moves import compare_commit
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 from gitmem.store.transaction.writer import Writer
 from gitmem.store.worktree.held import SetAside
 

@@ -26,7 +26,7 @@ from gitmem.model.record import Record
 from gitmem.store.history.log import follow, locate
 from gitmem.store.repository import Commit, Snapshot
 from gitmem.store.transaction.capture import Captured, sound
-from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.plan import Plan, Step
 from gitmem.store.transaction.writer import Writer
 from gitmem.store.worktree.held import SetAside
 

@@ -156,10 +156,10 @@ class _Capture:
         allowed = ("Gitmem-Violation", f"accepted by hand: {each.rule}")
         finder = self._finder._replace(extra=(*self._finder.extra, allowed))
         with self._group.writing(self._wait, hurried=self._hurried) as writer:
-            seen = writer.worktree.look(each.path)
-            if seen.data is None or hold_rule(each.path, "", seen.data, None, allow_markers=True):
+            state = writer.worktree.look(each.path)
+            if state.data is None or hold_rule(each.path, "", state.data, None, allow_markers=True):
                 return False  # somebody has changed it since
-            writer.accept(each.path, seen, finder)
+            writer.accept(each.path, state, finder)
             self.captured.extend(writer.captured)
         return True
 

@@ -53,13 +53,13 @@ def is_unchanged(group: Group, snapshot: Snapshot) -> bool:
         return False
     worktree = WorkTree(group.worktree)
     try:
-        look = _Look(snapshot, index, written, worktree)
+        look = _Comparison(snapshot, index, written, worktree)
         return look.is_same(str(group.worktree), "", snapshot.folder(""))
     finally:
         worktree.close()
 
 
-class _Look:
+class _Comparison:
     """One comparison of a folder and all below it."""
 
     def __init__(

@@ -117,7 +117,7 @@ def _row(path: str) -> dict[str, Any]:
 
 def state_of(store: str, group: str, worktree: str) -> State | None:
     """How the files of GROUP look; None where they are too many, or cannot be seen."""
-    at, look = time.time_ns(), _Look()
+    at, look = time.time_ns(), _StatDigest()
     gitdir = f"{store}/repos/{group}.git"
     try:
         for path in (f"{store}/config.yaml", *(f"{gitdir}/{each}" for each in (*_OURS, *_STATE))):
@@ -132,7 +132,7 @@ class _TooMany(Exception):
     """There is more to look at than a turn has time for."""
 
 
-class _Look:
+class _StatDigest:
     def __init__(self) -> None:
         self.digest = sha1(usedforsecurity=False)
         self.newest = 0

@@ -24,7 +24,7 @@ from gitmem.model.guards import hold_rule
 from gitmem.model.paths import check_path, is_inside
 from gitmem.model.record import Record
 from gitmem.store.history.moves import likeness_of, pair_moves
-from gitmem.store.index.file import Entry, is_clean
+from gitmem.store.index.file import IndexEntry, is_clean
 from gitmem.store.lock import Lock, lock_path
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import SUBMODULE, Node
@@ -32,14 +32,14 @@ from gitmem.store.repository import Repository, Snapshot
 from gitmem.store.setup import is_tied
 from gitmem.store.transaction.capture import HeldEdit
 from gitmem.store.worktree.swap import TEMP_PREFIX
-from gitmem.store.worktree.worktree import InTheWay, Seen, WorkTree, obstacle_in
+from gitmem.store.worktree.worktree import FileState, InTheWay, WorkTree, obstacle_in
 
 if TYPE_CHECKING:
-    from gitmem.store.transaction.git_operations import Claims, GitOperation
+    from gitmem.store.transaction.git_operations import GitClaims, GitOperation
     from gitmem.store.worktree.ignored import Ignored
 
 ATTEMPTS = 10
-GONE = ("file", "folder")
+GONE_OBSTACLES = ("file", "folder")
 """Where one of these stands in a file's place or way, the file itself is no longer there."""
 
 
@@ -199,7 +199,7 @@ class _Scanner:
         if self._is_claimed(path):
             return True
         if obstacle:
-            self._may_enter(path, Seen(obstacle=obstacle), None)
+            self._may_enter(path, FileState(obstacle=obstacle), None)
             return True
         return self._judge_content(path, node, self._look(path))
 
@@ -228,25 +228,25 @@ class _Scanner:
             return False
         return is_clean(known, found, self._index_mtime)
 
-    def _judge_content(self, path: str, node: Node | None, seen: Seen) -> bool:
-        if seen.absent:
+    def _judge_content(self, path: str, node: Node | None, state: FileState) -> bool:
+        if state.absent:
             return node is None
         known = (node.oid if node else None, self._behind.get(path, ""))
-        if seen.oid in known and not seen.obstacle:
+        if state.oid in known and not state.obstacle:
             return True
-        if node is None and seen.oid:
-            self._born[path] = seen.oid
-        elif self._may_enter(path, seen, node and self._before(path)):
+        if node is None and state.oid:
+            self._born[path] = state.oid
+        elif self._may_enter(path, state, node and self._before(path)):
             self._changed.append(path)
         return True
 
-    def _may_enter(self, path: str, seen: Seen, before: bytes | None) -> bool:
+    def _may_enter(self, path: str, state: FileState, before: bytes | None) -> bool:
         """Ask the guards, and remember a refusal; without time for that, leave it."""
         if self._judged and time.monotonic() > self._until:
             self._left += 1
             return False
         self._judged = True
-        rule = hold_rule(path, seen.obstacle, seen.data, before)
+        rule = hold_rule(path, state.obstacle, state.data, before)
         if rule:
             self._held[path] = rule
         return not rule
@@ -258,18 +258,18 @@ class _Scanner:
             return False
         if self._is_claimed(path):
             return False
-        seen = self._look(path)
-        if seen.absent:
+        state = self._look(path)
+        if state.absent:
             return self._behind.get(path, "") is not None
-        if seen.obstacle and seen.obstacle not in GONE:
-            self._held[path] = seen.obstacle
-        return seen.obstacle in GONE
+        if state.obstacle and state.obstacle not in GONE_OBSTACLES:
+            self._held[path] = state.obstacle
+        return state.obstacle in GONE_OBSTACLES
 
-    def _look(self, path: str) -> Seen:
+    def _look(self, path: str) -> FileState:
         try:
             return self._worktree.look(path)
         except OSError:
-            return Seen(obstacle="unreadable")
+            return FileState(obstacle="unreadable")
 
     def _before(self, path: str) -> bytes | None:
         """HEAD's version, as far as it can be read."""
@@ -284,8 +284,8 @@ class _Scanner:
         for path, oid in self._born.items():
             source = moves.get(path, "")
             same = source and gone[source] == oid  # brings nothing new into git but a name
-            seen = Seen(b"") if same else self._look(path)
-            if not self._may_enter(path, seen, self._before(source) if source else None):
+            state = FileState(b"") if same else self._look(path)
+            if not self._may_enter(path, state, self._before(source) if source else None):
                 continue
             if source:
                 moved.append(PendingEdit(path, "moved", source))
@@ -307,7 +307,7 @@ class _Scanner:
                 found[known[inode]] = place
         return found
 
-    def _indexed(self, path: str) -> Entry | None:
+    def _indexed(self, path: str) -> IndexEntry | None:
         return self._index.get(path.encode("utf-8", "surrogateescape")) if self._index else None
 
 
@@ -319,10 +319,10 @@ def _patterns(gitdir: Path) -> Ignored | None:
     return Ignored(gitdir)
 
 
-def _claims(repository: Repository, worktree: WorkTree) -> Claims:
-    from gitmem.store.transaction.git_operations import Claims  # only where git is at work
+def _claims(repository: Repository, worktree: WorkTree) -> GitClaims:
+    from gitmem.store.transaction.git_operations import GitClaims  # only where git is at work
 
-    return Claims(repository, worktree)
+    return GitClaims(repository, worktree)
 
 
 def _ignored(worktree: WorkTree, place: str) -> int:

@@ -22,8 +22,8 @@ from gitmem.store.history.diff import hunks
 from gitmem.store.objects.database import ObjectDamaged, blob_id
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured, HeldEdit
-from gitmem.store.transaction.publish import Plan, Step
-from gitmem.store.transaction.writer import GONE, Writer
+from gitmem.store.transaction.plan import Plan, Step
+from gitmem.store.transaction.writer import GONE_OBSTACLES, Writer
 from gitmem.store.worktree.held import SetAside
 
 __all__ = ["Allowed", "BlobMismatch", "Change", "Edit", "Written", "describe", "write"]
@@ -166,7 +166,7 @@ def _capture_targets(writer: Writer, request: _Request) -> tuple[_Targets, list[
 def _is_held(writer: Writer, path: str) -> bool:
     """Capture what somebody did to PATH; True when it may not enter git."""
     result = writer.capture(path)
-    if result is not None and writer.worktree.look(path).obstacle in GONE:
+    if result is not None and writer.worktree.look(path).obstacle in GONE_OBSTACLES:
         from gitmem.memory.write.capture import capture_edits
         from gitmem.memory.write.open_edits import scan_edits
 

@@ -30,7 +30,7 @@ from gitmem.store.transaction.git_operations import CONFLICT, GitOperation, git_
 from gitmem.store.worktree.worktree import WorkTree
 
 if TYPE_CHECKING:
-    from gitmem.store.index.file import Entry
+    from gitmem.store.index.file import IndexEntry
     from gitmem.store.transaction.writer import Writer
 
 _ODD_MODES = {0o120000: "a symbolic link", SUBMODULE: "a submodule", 0o100755: "executable"}
@@ -184,13 +184,13 @@ def repair_index(gitdir: Path, writer: Writer) -> Iterator[Repaired]:
             yield Repaired("index-stale", "updated from HEAD", "index")
 
 
-def _unsure(known: Entry) -> bool:
+def _unsure(known: IndexEntry) -> bool:
     """Trust no stat data: git will compare the content itself."""
     del known
     return False
 
 
-def _entries(writer: Writer, snapshot: Snapshot) -> Iterator[Entry]:
+def _entries(writer: Writer, snapshot: Snapshot) -> Iterator[IndexEntry]:
     for path, node in snapshot.files():
         look = writer.worktree.look(path)
         yield entry(path, node.oid, look.stat if look.oid == node.oid else None)

@@ -80,7 +80,7 @@ class Stat(NamedTuple):
         )
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """One tracked file: where, which blob, and how it looked on disk when that blob was there."""
 
     path: bytes
@@ -88,12 +88,12 @@ class Entry(NamedTuple):
     mode: int
     stat: Stat
 
-    def smudged(self) -> Entry:
+    def smudged(self) -> IndexEntry:
         """Return this entry in a form nobody, git included, trusts without reading the file."""
         return self._replace(stat=self.stat._replace(size=0))
 
 
-def is_clean(entry: Entry, st: os.stat_result, index_mtime_ns: int) -> bool:
+def is_clean(entry: IndexEntry, st: os.stat_result, index_mtime_ns: int) -> bool:
     """Tell whether a file of stat ST surely holds ENTRY's blob, so that no one has to hash it."""
     then = entry.stat
     return (
@@ -134,7 +134,7 @@ class IndexFile:
         check_order(data, paths, offsets)
         return cls(data, paths, offsets)
 
-    def get(self, path: bytes) -> Entry | None:
+    def get(self, path: bytes) -> IndexEntry | None:
         """Return the entry of PATH, or None if there is none or it is in conflict."""
         at = bisect_left(self._paths, path)
         return None if self._paths[at : at + 1] != [path] or self._stage(at) else self._entry(at)
@@ -153,7 +153,7 @@ class IndexFile:
             and (st.st_size > 0 or oid == _EMPTY_BLOB)
         )
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[IndexEntry]:
         """Give every entry that is not in conflict, in order of path."""
         return (self._entry(at) for at in range(len(self._paths)) if not self._stage(at))
 
@@ -182,7 +182,7 @@ class IndexFile:
         _, *places = self._replaced(path, by_file=True)
         return [each for place in places for each in self._paths[place.start : place.stop]]
 
-    def racy(self, index_mtime_ns: int) -> list[Entry]:
+    def racy(self, index_mtime_ns: int) -> list[IndexEntry]:
         """Return the entries that an index file written at INDEX_MTIME_NS cannot vouch for.
 
         Writing the index again moves its mtime on, after which they would look trustworthy. Whoever
@@ -195,7 +195,7 @@ class IndexFile:
         found = (bisect_left(self._offsets, at) for at in late)
         return [self._entry(at) for at in found if not self._stage(at)]
 
-    def patched(self, changes: Mapping[bytes, Entry | None]) -> IndexFile:
+    def patched(self, changes: Mapping[bytes, IndexEntry | None]) -> IndexFile:
         """Return the index with CHANGES made: an entry is put in, None takes the path out.
 
         All stages of a named path go, and so does what a new entry cannot live beside: `a` next to
@@ -259,17 +259,17 @@ class IndexFile:
     def _stage(self, at: int) -> int:
         return self.data[self._offsets[at] + FLAGS] >> 4 & 3
 
-    def _entry(self, at: int) -> Entry:
+    def _entry(self, at: int) -> IndexEntry:
         cs, cn, ms, mn, dev, ino, mode, uid, gid, size, oid, _ = FIXED.unpack_from(
             self.data, self._offsets[at]
         )
         ctime, mtime = cs * _SECOND + cn, ms * _SECOND + mn
-        return Entry(self._paths[at], oid, mode, Stat(ctime, mtime, dev, ino, uid, gid, size))
+        return IndexEntry(self._paths[at], oid, mode, Stat(ctime, mtime, dev, ino, uid, gid, size))
 
 
-def build(entries: Iterable[Entry]) -> IndexFile:
+def build(entries: Iterable[IndexEntry]) -> IndexFile:
     """Return a new index that holds ENTRIES, given in any order."""
-    changes: dict[bytes, Entry | None] = {}
+    changes: dict[bytes, IndexEntry | None] = {}
     for entry in entries:
         if entry.path in changes:
             raise ValueError(f"two entries for {entry.path!r}")
@@ -285,7 +285,7 @@ def _folders(path: bytes) -> Iterator[bytes]:
         slash = path.find(b"/", slash + 1)
 
 
-def _check_changes(changes: Mapping[bytes, Entry | None]) -> None:
+def _check_changes(changes: Mapping[bytes, IndexEntry | None]) -> None:
     for path, entry in changes.items():
         if entry is None:
             continue
@@ -295,7 +295,7 @@ def _check_changes(changes: Mapping[bytes, Entry | None]) -> None:
             raise ValueError(f"a folder of {path!r} is to be a file at the same time")
 
 
-def _encoded(entry: Entry) -> bytes:
+def _encoded(entry: IndexEntry) -> bytes:
     path, oid, mode, st = entry
     if b"\0" in path or not _FORBIDDEN.isdisjoint(path.lower().split(b"/")):
         raise ValueError(f"git does not track a path like {path!r}")

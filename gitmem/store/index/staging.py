@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gitmem.store.durable import read_whole, write_all
-from gitmem.store.index.file import Entry, IndexFile, Stat, build
+from gitmem.store.index.file import IndexEntry, IndexFile, Stat, build
 from gitmem.store.index.format import IndexUnreadable
 from gitmem.store.objects.trees import FILE
 
@@ -27,10 +27,10 @@ PATIENCE = 2.0
 """Seconds to wait for a git that has the index; once for each time it takes it."""
 
 
-def entry(path: str, oid: str, found: os.stat_result | None) -> Entry:
+def entry(path: str, oid: str, found: os.stat_result | None) -> IndexEntry:
     """The index entry of a file; without a stat, git will look at the content itself."""
     stat = UNKNOWN if found is None else Stat.of(found)
-    return Entry(path.encode("utf-8", "surrogateescape"), bytes.fromhex(oid), FILE, stat)
+    return IndexEntry(path.encode("utf-8", "surrogateescape"), bytes.fromhex(oid), FILE, stat)
 
 
 class IndexBusy(Exception):
@@ -45,7 +45,7 @@ class Staging:
         self._lock = f"{gitdir}/index.lock"
         self._ours = f"{gitdir}/gitmem/index.new"
         self._cached: tuple[Signature, IndexFile] | None = None
-        self._recent: dict[bytes, Entry] = {}
+        self._recent: dict[bytes, IndexEntry] = {}
         self._outlasted: tuple[int, int] | None = None
         self.replaced = b""
         """The signature of the index that `update` has patched."""
@@ -94,9 +94,9 @@ class Staging:
 
     def update(
         self,
-        changes: Mapping[str, Entry | None],
-        rebuild: Callable[[], Iterable[Entry]],
-        holds: Callable[[Entry], bool],
+        changes: Mapping[str, IndexEntry | None],
+        rebuild: Callable[[], Iterable[IndexEntry]],
+        holds: Callable[[IndexEntry], bool],
         wait: float = PATIENCE,
     ) -> frozenset[str]:
         """Patch the index; where it cannot be read, make a new one from REBUILD.

@@ -22,7 +22,8 @@ from gitmem.store.refs.files import packed_refs
 from gitmem.store.refs.move import Move, move_ref
 from gitmem.store.repository import BRANCH, Snapshot, branch_file, differences
 from gitmem.store.transaction.capture import joined, new_id
-from gitmem.store.transaction.publish import Plan, Publisher, Step
+from gitmem.store.transaction.plan import Plan, Step
+from gitmem.store.transaction.publish import Publisher
 
 if TYPE_CHECKING:
     from gitmem.store.lost_commits.rebuild import RebuiltLine
@@ -186,7 +187,7 @@ class Rejoiner:
                 publisher.check_claims({path for step in plan.steps for path in step.files}, ours)
             except (Conflict, Damaged):
                 return ""
-            published = publisher.land(tip, ours, plan)
+            published = publisher.publish_on(tip, ours, plan)
             if published:
                 return published.commit
 

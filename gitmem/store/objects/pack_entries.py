@@ -23,7 +23,7 @@ class PackDamaged(Exception):
     """A pack or its index does not hold what it should."""
 
 
-class Entry(NamedTuple):
+class PackEntry(NamedTuple):
     """One entry of a pack as it is written there."""
 
     kind: str
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     end: int
 
 
-def read_entry(fd: int, offset: int) -> Entry:
+def read_entry(fd: int, offset: int) -> PackEntry:
     """The entry of an open pack that begins at OFFSET, or PackDamaged."""
     raw = os.pread(fd, _CHUNK, offset) if offset >= 0 else b""
     try:
@@ -52,7 +52,7 @@ def read_entry(fd: int, offset: int) -> Entry:
     if base == offset or size > _LARGEST:
         raise PackDamaged("it holds numbers that cannot be")
     data, end = _inflate(fd, raw[at:], offset + len(raw), size)
-    return Entry(KIND_OF_CODE.get(code, ""), base, data, end)
+    return PackEntry(KIND_OF_CODE.get(code, ""), base, data, end)
 
 
 def _entry_head(raw: bytes) -> tuple[int, int, int]:

@@ -1,7 +1,7 @@
-"""Taking in what somebody did with ordinary tools: an edit becomes a commit.
+"""Capture: commit an edit that was made outside gitmem.
 
-Where the branch moved meanwhile the edit is merged. Where both changed the same lines it stands in
-history whole, before the merge.
+If the branch has moved since the edit was begun, the edit is merged. If both changed the same
+lines, the edit is a commit of its own before the merge.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from gitmem.store.index.file import IndexFile
 from gitmem.store.objects.database import ObjectDamaged, blob_id
 from gitmem.store.repository import Snapshot, differences
 from gitmem.store.transaction.git_operations import failed_merge, staged
-from gitmem.store.transaction.publish import Plan, Publisher, Step
-from gitmem.store.worktree.worktree import Seen
+from gitmem.store.transaction.plan import Plan, Step
+from gitmem.store.transaction.publish import Publisher
+from gitmem.store.worktree.worktree import FileState
 
 LATELY, MOST_COMMITS = 60, 16
 """Seconds that a git command takes at most, and the commits that others make meanwhile."""
@@ -105,13 +106,13 @@ class EditCapture:
     def capture(
         self,
         path: str,
-        seen: Seen,
+        state: FileState,
         base: str | None,
         finder: Note | None,
         *,
         elsewhere: bool = False,
     ) -> Captured | None:
-        """Commit the edit SEEN, which somebody made to the version BASE.
+        """Commit the edit STATE, which somebody made to the version BASE.
 
         It stands at its path, or ELSEWHERE: then what stands at the path may be yet another edit,
         which must not be taken for a version that is known.
@@ -122,16 +123,16 @@ class EditCapture:
         def plan(snapshot: Snapshot) -> Plan[Captured]:
             now, before = snapshot.oid(path), sound(snapshot, path)
             # What somebody did is judged by the version it was done to, not by one made since.
-            seen_by_editor = before if now == base else self._known(base)
+            base_text = before if now == base else self._known(base)
             policy = self._policy(snapshot, path)
-            broken = violations(path, seen.data, seen_by_editor, policy)
-            if base and seen_by_editor is None:
+            broken = violations(path, state.data, base_text, policy)
+            if base and base_text is None:
                 broken = (f"damage: the version of {path} before this one cannot be read", *broken)
-            note = edit_note(template, path, before, seen.data, broken)
-            steps = [Step({path: seen.data}, note)]
-            final, merged = seen.data, False
+            note = edit_note(template, path, before, state.data, broken)
+            steps = [Step({path: state.data}, note)]
+            final, merged = state.data, False
             if now != base and now is not None:
-                final, clean = self._merged(path, base, snapshot, seen.data)
+                final, clean = self._merged(path, base, snapshot, state.data)
                 merged = True
                 if clean:
                     steps = [Step({path: final}, note)]
@@ -143,12 +144,12 @@ class EditCapture:
                 steps = []
             size = None if final is None else len(final)
             captured = Captured(path, "", size, merged, broken)
-            return Plan(tuple(steps), captured, {} if elsewhere else {path: seen.oid})
+            return Plan(tuple(steps), captured, {} if elsewhere else {path: state.oid})
 
         published = self._publisher.publish(plan)
         if not published.changed:
-            if not elsewhere and seen.oid != self._repository.snapshot().oid(path):
-                self._publisher.forward({path: seen.oid})
+            if not elsewhere and state.oid != self._repository.snapshot().oid(path):
+                self._publisher.forward({path: state.oid})
             return None
         captured = published.result._replace(commit=published.commit)
         self.captured.append(captured)
@@ -166,7 +167,7 @@ class EditCapture:
         self._run = self._run or new_id()
         return note._replace(extra=(*note.extra, (RUN, self._run)))
 
-    def let_git_finish(self, path: str, seen: Seen) -> bool:
+    def let_git_finish(self, path: str, state: FileState) -> bool:
         """Give a `git reset` that has put an older version at PATH the time to move the branch.
 
         Git writes the files first, under the lock of the index, then the index, and sets the branch
@@ -174,7 +175,7 @@ class EditCapture:
         that takes the write back. True when commits or files came back because of that.
         """
         self._repository.staging.wait_for_git(self._publisher.wait)
-        if not self._paused and self.is_known(seen.oid) and seen.oid in self._stood_lately(path):
+        if not self._paused and self.is_known(state.oid) and state.oid in self._stood_lately(path):
             self._paused = True  # once: somebody may have put it there for good
             time.sleep(MOMENT)
         moved = self._publisher.look_again()
@@ -200,13 +201,13 @@ class EditCapture:
         """
         head, standing = self._repository.snapshot(), dict[str, str | None]()
         for path, _, _ in differences(self._repository, "", before.root, head.root):
-            old, seen = before.oid(path), self._publisher.worktree.look(path)
+            old, state = before.oid(path), self._publisher.worktree.look(path)
             if self._publisher.is_claimed(path, head) or staged(index, path) != old:
                 continue
-            if seen.oid == old and not seen.obstacle:
+            if state.oid == old and not state.obstacle:
                 standing[path] = old
-            elif seen.oid != head.oid(path) and self._repository.staging.oid(path) == old:
-                self._bases[path] = old  # its editor has not seen what was written since
+            elif state.oid != head.oid(path) and self._repository.staging.oid(path) == old:
+                self._bases[path] = old  # its editor has not read what was written since
         if standing:
             self._publisher.forward(standing)
         found = (PutForward(path, before.commit, bool(old)) for path, old in standing.items())
@@ -218,7 +219,7 @@ class EditCapture:
         return list(self._bases)
 
     def is_known(self, oid: str | None) -> bool:
-        """False for a text that git has never seen, as almost every edit is.
+        """False for a text that git does not have, as almost every edit is.
 
         An edit is not looked for elsewhere, as a lost object is: it would be put into git unjudged.
         """

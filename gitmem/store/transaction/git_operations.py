@@ -19,7 +19,7 @@ from gitmem.model.text.format import quoted
 from gitmem.store.index.file import IndexFile
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.repository import GIT_AT_WORK, Repository, Snapshot
-from gitmem.store.worktree.worktree import Seen, WorkTree
+from gitmem.store.worktree.worktree import FileState, WorkTree
 
 LOOKED_BACK = 200
 """Commits in which the version may stand that a git at work has put back into the index."""
@@ -171,7 +171,7 @@ def staged(index: IndexFile | None, path: str) -> str | None:
     return entry.oid.hex() if entry else None
 
 
-class Claims:
+class GitClaims:
     """Which files of a work tree belong to an operation of git, as the index tells."""
 
     def __init__(self, repository: Repository, worktree: WorkTree) -> None:
@@ -220,7 +220,7 @@ class Claims:
             for each in islice(versions, LOOKED_BACK)
         )
 
-    def late(self, head: Snapshot) -> Iterator[tuple[str, Seen]]:
+    def late(self, head: Snapshot) -> Iterator[tuple[str, FileState]]:
         """Paths whose file is HEAD's, while the index has an older version; and that file."""
         index, _ = self._repository.staging.load()
         if index is None:
@@ -229,10 +229,10 @@ class Claims:
         here = {path.encode("utf-8", "surrogateescape"): x.oid for path, x in head.files()}
         for raw in {raw for raw, _ in here.items() ^ there.items()}:
             path, blob = raw.decode("utf-8", "surrogateescape"), here.get(raw)
-            seen = self._worktree.look(path)
-            is_heads = seen.oid == blob and not (seen.obstacle or index.is_unmerged(raw))
+            state = self._worktree.look(path)
+            is_heads = state.oid == blob and not (state.obstacle or index.is_unmerged(raw))
             if is_heads and self._is_late(path, there.get(raw), head):
-                yield path, seen
+                yield path, state
 
     def by(self) -> GitOperation:
         """Whose the files are that it holds."""

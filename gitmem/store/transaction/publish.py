@@ -13,103 +13,32 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING
 
 from gitmem.errors import Busy, Damaged, StorageFailed
-from gitmem.model.commit_messages import Note, subject
+from gitmem.model.commit_messages import subject
 from gitmem.model.hints import Hint, Option, call
 from gitmem.store import fault_points
-from gitmem.store.index.file import Entry, Stat
+from gitmem.store.index.file import IndexEntry, Stat
 from gitmem.store.index.staging import IndexBusy, entry
-from gitmem.store.lock import NO_INDEX, UNSEEN, WAIT, Item, Lock, Record
+from gitmem.store.lock import NO_INDEX, UNSEEN, WAIT, Inflight, Item, Lock
 from gitmem.store.objects.commits import commit_bytes, write_tree
 from gitmem.store.objects.database import blob_id
 from gitmem.store.refs.move import Move, RefMoved, move_ref
 from gitmem.store.repository import BRANCH, GIT_AT_WORK, Repository, Snapshot, branch_file
+from gitmem.store.transaction.plan import Plan, Planner, Published, Step, T
 from gitmem.store.worktree.swap import SWAPPED, TEMP_PREFIX, swapped
-from gitmem.store.worktree.worktree import InTheWay, Seen, WorkTree, beside
+from gitmem.store.worktree.worktree import FileState, InTheWay, WorkTree, beside
 
 if TYPE_CHECKING:
     from gitmem.store.index.file import IndexFile
-    from gitmem.store.transaction.capture import Captured
-    from gitmem.store.transaction.git_operations import Claims
-    from gitmem.store.worktree.held import SetAside
+    from gitmem.store.transaction.git_operations import GitClaims
 
-T = TypeVar("T")
 
 PATIENCE = 0.25
 """Seconds to wait for somebody who still has a swapped-out file open for writing."""
 
 PACKED_LOCK = "packed-refs.lock"
-
-
-class Step(NamedTuple):
-    """One commit: files with their new content (None removes) and what it says of itself."""
-
-    files: Mapping[str, bytes | None]
-    note: Note
-
-
-class Plan(NamedTuple, Generic[T]):
-    """What a transaction publishes with one move of the branch, and what the operation returns."""
-
-    steps: tuple[Step, ...]
-    """One commit each, usually a single one; none where there is nothing to change."""
-    result: T
-    standing: Mapping[str, str | None] = {}
-    """What stands in the work tree where that is not HEAD's version: path to blob or None."""
-    commit: str = ""
-    """A line of commits on top of the branch that ends here, where it is written already: then the
-    steps say what it brings into the work tree."""
-    reinstated: tuple[str, ...] = ()
-    """Files that no step changes and that must stand as in HEAD: a held version makes way."""
-
-
-class Completion(TypedDict):
-    """The fields in which every operation's result tells of its transaction."""
-
-    commit: str
-    captured: tuple[Captured, ...]
-    set_aside: tuple[SetAside, ...]
-    pending: bool
-
-
-class Published(NamedTuple, Generic[T]):
-    """A plan, carried out."""
-
-    plan: Plan[T]
-    commit: str
-    """The new commit, or the tip of the branch where nothing changed."""
-    parent: str
-    blobs: Mapping[str, str | None] = {}
-    """The new version of each file that changed; None for one that was removed."""
-    changed: bool = False
-    """Whether there is a new commit."""
-    captured: tuple[Captured, ...] = ()
-    """Edits by others that this writer has found and committed."""
-    set_aside: tuple[SetAside, ...] = ()
-    """Held versions that had to make way."""
-    pending: bool = False
-    """Whether a file still waits to reach the work tree or the index; the next writer does it."""
-
-    @property
-    def result(self) -> T:
-        """What the operation returns, as far as its planner knows."""
-        return self.plan.result
-
-    @property
-    def completion(self) -> Completion:
-        """The fields that every operation's result has."""
-        return {
-            "commit": self.commit,
-            "captured": self.captured,
-            "set_aside": self.set_aside,
-            "pending": self.pending,
-        }
-
-
-Planner = Callable[[Snapshot], Plan[T]]
-"""Reads a snapshot and plans; it has no effects, for it is called again if the branch moves."""
 
 
 class Publisher:
@@ -129,21 +58,21 @@ class Publisher:
         self.clock = clock
         self.lock = lock
         self.unfinished: list[Item] = []
-        self.landed: list[tuple[str, str]] = []
+        self.ranges: list[tuple[str, str]] = []
         """What was written here, each as the commit it began on and the one it ends with."""
         self.replaced: set[str | None] = set()
         """The blobs that stood in the branch in the place of what was written here."""
         self.run_before = self.run = lock.run()
         """Where we found the branch, and since when nobody but us had moved it."""
         self.run_broken = False
-        """Somebody else had moved the branch, or what landed is not ours."""
+        """Somebody else had moved the branch, or the published commits are not ours."""
         self.published = ""
         """The commit that the branch is known to be at; empty before anybody has looked."""
         self.rejoin: Callable[[str], bool] = lambda tip: False
         """Asked where the branch is not where we left it; True when it was moved, by the answer."""
         self._remark = self._index = lock.remark()
         self._noted = False
-        self._landing = False
+        self._moving = False
         self._out: dict[str, str] = {}
         self._conflicted: frozenset[str] = frozenset()
         self._unseen = False
@@ -151,7 +80,7 @@ class Publisher:
         """An index that git wrote beside us and that we have patched, and its mtime."""
         self._claims = self._look_around()
 
-    def _look_around(self) -> Claims | None:
+    def _look_around(self) -> GitClaims | None:
         """What git has begun; and the lock of one of us who died while it deleted a ref goes."""
         names = self.repository.names()
         if PACKED_LOCK in names:
@@ -183,7 +112,7 @@ class Publisher:
             if not plan.steps:
                 return Published(plan, tip, tip)
             if not self.check_claims({x for step in plan.steps for x in step.files}, snapshot):
-                published = self.land(tip, snapshot, plan)
+                published = self.publish_on(tip, snapshot, plan)
                 if published is not None:
                     return published
             self.look_again()
@@ -211,10 +140,10 @@ class Publisher:
                 self._claims, waited = self._claimed(), True
         return waited
 
-    def _claimed(self) -> Claims:
-        from gitmem.store.transaction.git_operations import Claims  # only where git is at work
+    def _claimed(self) -> GitClaims:
+        from gitmem.store.transaction.git_operations import GitClaims  # only where git is at work
 
-        return Claims(self.repository, self.worktree)
+        return GitClaims(self.repository, self.worktree)
 
     def is_claimed(self, path: str, snapshot: Snapshot) -> bool:
         """Whether PATH belongs to an operation that a person has begun with plain git."""
@@ -225,7 +154,7 @@ class Publisher:
         known = [blob for each in self.unfinished if each.path == path for blob in each[1:3]]
         return self._claims.hold(path, snapshot, known)
 
-    def land(self, tip: str, snapshot: Snapshot, plan: Plan[T]) -> Published[T] | None:
+    def publish_on(self, tip: str, snapshot: Snapshot, plan: Plan[T]) -> Published[T] | None:
         """Land PLAN on the branch as it was read; None when somebody else moved it first."""
         final: dict[str, bytes | None] = {}
         for step in plan.steps:
@@ -236,19 +165,19 @@ class Publisher:
             fault_points.reached("recorded")
             commit = plan.commit or self._write_commits(tip, snapshot, plan.steps)
             fault_points.reached("objects")
-            self._landing = True
+            self._moving = True
             moved = self._move(tip, commit, subject(plan.steps[-1].note))
         if not moved:
-            self._landing = False
+            self._moving = False
             return None
         self.published = commit
-        items = [item._replace(landed=True) for item in items]
+        items = [item._replace(published=True) for item in items]
         self.unfinished += items
-        self._landing = False
+        self._moving = False
         fault_points.reached("branch")
         self.replaced.update(map(snapshot.oid, final))
         self._go_on(tip, commit, theirs=bool(plan.commit))
-        self.settle(items, final)
+        self.update_worktree(items, final)
         blobs = {item.path: item.new for item in items}
         return Published(plan, commit, tip, blobs, changed=True)
 
@@ -262,9 +191,9 @@ class Publisher:
         return self.run_broken or self.run[1] != self.published
 
     def _go_on(self, parent: str, commit: str, *, theirs: bool) -> None:
-        """Remember what landed: a commit of ours on PARENT, or a line that was written before."""
+        """Remember what was published: a commit of ours on PARENT, or a line written before."""
         if not theirs:
-            self.landed.append((parent, commit))
+            self.ranges.append((parent, commit))
         since, tip = self.run
         follows = tip == parent and not theirs
         self.run_broken = self.run_broken or not follows
@@ -289,19 +218,19 @@ class Publisher:
     def _standing(self, path: str, snapshot: Snapshot) -> str | None:
         """What is believed to stand at PATH: HEAD's version, or one that could not be replaced."""
         if any(item.path == path for item in self.unfinished):
-            seen = self.worktree.look(path)
-            if self.is_behind(path, seen):
-                return seen.oid
+            state = self.worktree.look(path)
+            if self.is_behind(path, state):
+                return state.oid
         return snapshot.oid(path)
 
-    def is_behind(self, path: str, seen: Seen) -> bool:
-        """True for a version that a landed write could not replace in the work tree yet."""
+    def is_behind(self, path: str, state: FileState) -> bool:
+        """True for a version that a published write could not replace in the work tree yet."""
         known = [item.old for item in self.unfinished if item.path == path]
-        return not seen.obstacle and seen.oid in known
+        return not state.obstacle and state.oid in known
 
     def _note(self, name: str, base: str, items: Iterable[Item], *, left: bool = False) -> None:
         self._noted = True
-        record = Record(name, base, os.getpid(), left, (*self.unfinished, *items))
+        record = Inflight(name, base, os.getpid(), left, (*self.unfinished, *items))
         self.lock.note(record, self.published, self._since())
 
     def _since(self) -> str:
@@ -329,7 +258,7 @@ class Publisher:
         except RefMoved:
             return False
         except Busy:
-            self._landing = False  # it did not: no record shall make that lock look ours
+            self._moving = False  # it did not: no record shall make that lock look ours
             raise
         except OSError as error:
             if self._tip_after(error) != commit:  # an exception is not "not written"
@@ -351,10 +280,10 @@ class Publisher:
                 unsure=True,
             ) from lost
 
-    def settle(self, items: Iterable[Item], contents: Mapping[str, bytes | None]) -> None:
-        """Bring work tree and index to what has landed. Never fails: what cannot be done waits."""
+    def update_worktree(self, items: Iterable[Item], contents: Mapping[str, bytes | None]) -> None:
+        """Bring work tree and index up to the commit. Never fails: what cannot be done waits."""
         expected: list[Item] = []
-        changes: dict[str, Entry | None] = {}
+        changes: dict[str, IndexEntry | None] = {}
         for item in items:
             try:
                 found, as_believed = self.place(item, contents[item.path])
@@ -366,9 +295,9 @@ class Publisher:
         if self.stage(changes):
             fault_points.reached("staged")
             with suppress(OSError):
-                self.finish_items(item for item in expected if self._is_settled(item))
+                self.finish_items(item for item in expected if self._is_in_place(item))
 
-    def _is_settled(self, item: Item) -> bool:
+    def _is_in_place(self, item: Item) -> bool:
         """True unless ITEM is part of a conflict, or git has removed the file that it made.
 
         Between the file and its entry in the index, the file is untracked: a `git clean` or
@@ -388,19 +317,19 @@ class Publisher:
         ]
         self.unfinished += items
         self._note("", "", ())  # all of them: after a death the rest would look like edits
-        self.settle(items, {path: snapshot.read(path) for path in standing})
+        self.update_worktree(items, {path: snapshot.read(path) for path in standing})
 
     def resume(self, items: Iterable[Item]) -> None:
         """Take over what a dead writer had not finished."""
-        self.unfinished = [item._replace(landed=True) for item in items]
+        self.unfinished = [item._replace(published=True) for item in items]
         self._noted = True
 
     def place(self, item: Item, data: bytes | None) -> tuple[os.stat_result | None, bool]:
         """Put one version in; tell its stat, and whether what came out is what was expected."""
         found = None
         if item.old == item.new:
-            seen = self.worktree.look(item.path)
-            return (seen.stat if seen.oid == item.new else None), True
+            state = self.worktree.look(item.path)
+            return (state.stat if state.oid == item.new else None), True
         if data is None:
             where = self.worktree.take(item.path, item.temp)
         else:
@@ -414,7 +343,7 @@ class Publisher:
         out = self.worktree.look(where, patience=PATIENCE)
         return found, is_expected(out, item)
 
-    def stage(self, changes: Mapping[str, Entry | None]) -> bool:
+    def stage(self, changes: Mapping[str, IndexEntry | None]) -> bool:
         """Tell the index; False when that has to wait."""
         if not changes:
             return True
@@ -432,20 +361,20 @@ class Publisher:
 
     def restage(self) -> None:
         """Tell the index of writes that a git at work has taken out of it."""
-        changes: dict[str, Entry | None] = {}
-        for path, seen in self._claimed().late(self.repository.snapshot()):
-            changes[path] = entry(path, seen.oid, seen.stat) if seen.oid else None
+        changes: dict[str, IndexEntry | None] = {}
+        for path, state in self._claimed().late(self.repository.snapshot()):
+            changes[path] = entry(path, state.oid, state.stat) if state.oid else None
         self.stage(changes)
 
-    def _head_entries(self) -> Iterator[Entry]:
+    def _head_entries(self) -> Iterator[IndexEntry]:
         for path, node in self.repository.snapshot().files():
             yield entry(path, node.oid, None)
 
-    def _holds(self, known: Entry) -> bool:
+    def _holds(self, known: IndexEntry) -> bool:
         """True when a file still is what the index says of it."""
-        seen = self.worktree.look(known.path.decode("utf-8", "surrogateescape"))
-        same = seen.stat is not None and Stat.of(seen.stat) == known.stat
-        return same and seen.oid == known.oid.hex()
+        state = self.worktree.look(known.path.decode("utf-8", "surrogateescape"))
+        same = state.stat is not None and Stat.of(state.stat) == known.stat
+        return same and state.oid == known.oid.hex()
 
     def finish_items(self, items: Iterable[Item]) -> None:
         """What came out is in git already: let it go, and remember no more."""
@@ -478,21 +407,21 @@ class Publisher:
         """
         objects = self.repository.objects
         if item.old is not None and not objects.holds(item.old):
-            seen = self.worktree.look(where)
-            if seen.data is not None and seen.oid == item.old:
+            state = self.worktree.look(where)
+            if state.data is not None and state.oid == item.old:
                 from gitmem.store.fsck.acknowledged import (
                     is_removed,  # only where something is damaged
                 )
 
-                if is_removed(self.repository, item.path, seen.data):
+                if is_removed(self.repository, item.path, state.data):
                     return
-                objects.write("blob", seen.data)
+                objects.write("blob", state.data)
         self.worktree.drop(where)
 
     def leave(self) -> None:
         """Clear the record, or leave in it what the next writer has to finish."""
         self.repository.objects.discard()
-        if self._landing:
+        if self._moving:
             return  # interrupted between the branch and our knowing it: recovery will look
         if not self._noted:
             if self.published != self.lock.tip():  # a person moved the branch on
@@ -501,8 +430,8 @@ class Publisher:
             self.worktree.sync(SWAPPED)  # what waits there may be an edit that git does not have
             self._note("", "", (), left=True)
         else:
-            seen = UNSEEN if self._unseen else self.repository.staging.signature()
-            self.lock.clear(seen, self.published, self._since())
+            state = UNSEEN if self._unseen else self.repository.staging.signature()
+            self.lock.clear(state, self.published, self._since())
 
     def index_changed(self) -> bool:
         """True when somebody else wrote the index since we did: a person used plain git."""
@@ -515,7 +444,7 @@ class Publisher:
         return True
 
 
-def is_expected(out: Seen, item: Item) -> bool:
+def is_expected(out: FileState, item: Item) -> bool:
     """True when what came out of the work tree is what was believed to be there."""
     return out.absent or (out.oid is not None and out.oid == item.old and not out.busy)
 

@@ -1,7 +1,7 @@
-"""Bringing work tree and index after the branch: what a dead writer left, and what came out.
+"""Recover: bring work tree and index up to the branch where a writer died or met an edit.
 
-For each path the question is the same: does the version stand there that was believed to, the one
-that shall, or an edit?
+For each path one question decides: does it hold the version that the writer expected, the new
+version, or an edit?
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from gitmem.errors import GitmemError
 from gitmem.model.commit_messages import Note, parse
 from gitmem.model.guards import hold_rule
 from gitmem.store.index.staging import entry
-from gitmem.store.lock import Item, Record
+from gitmem.store.lock import Inflight, Item
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.repository import BRANCH, parse_commit
 from gitmem.store.transaction.capture import EditCapture, new_id, sound
-from gitmem.store.transaction.publish import PATIENCE, Plan, Publisher, Step, places_out
+from gitmem.store.transaction.plan import Plan, Step
+from gitmem.store.transaction.publish import PATIENCE, Publisher, places_out
 from gitmem.store.worktree.held import HeldFolder, SetAside
 from gitmem.store.worktree.swap import SWAPPED, path_of, swapped
-from gitmem.store.worktree.worktree import InTheWay, Seen
+from gitmem.store.worktree.worktree import FileState, InTheWay
 
 if TYPE_CHECKING:
     from gitmem.store.lost_commits.merge_back import Rejoiner
@@ -35,11 +36,11 @@ TIDYING = 1.0
 """Seconds after which others get their turn, though somebody goes on editing all the time."""
 GLANCE = 1e-9
 LOOKED_BACK = 1000
-"""Commits in which a person may have taken back what a dead writer had landed."""
+"""Commits in which a person may have undone what a dead writer had published."""
 
 
 class Recovery:
-    """Finishes what has landed."""
+    """Brings work tree and index up to published commits, also those of a dead writer."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class Recovery:
         """True when a file may have come out of the work tree that no record names.
 
         A writer empties the folder for such files before it blanks its record, so one that came
-        later is seen by the times of both: one system call. An earlier release, which leaves them
+        later shows by the times of both: one system call. An earlier release, which leaves them
         there, and a record that was lost, leave no tip.
         """
         lock = self._publisher.lock
@@ -108,16 +109,16 @@ class Recovery:
                     changes[path] = entry(path, node.oid, self._worktree.look(path).stat)
             self._publisher.stage(changes)
 
-    def _resume(self, record: Record) -> None:
+    def _resume(self, record: Inflight) -> None:
         """Take over what is left to do, as far as the branch still has what it belongs to."""
-        landed = self._landed(record)
-        items = [item for item in record.items if item.landed or landed]
+        commit = self._published_commit(record)
+        items = [item for item in record.items if item.published or commit]
         # Before the branch may be moved: whatever is noted then has to name them, too.
         self._publisher.resume(items)
-        if not self._rejoiner().compare(landed or self._publisher.lock.tip() or record.base):
+        if not self._rejoiner().compare(commit or self._publisher.lock.tip() or record.base):
             self._publisher.resume(self._disowned(items))
 
-    def _landed(self, record: Record) -> str:
+    def _published_commit(self, record: Inflight) -> str:
         """The commit of a dead writer, if the branch was ever moved to it; or nothing."""
         if not record.base:
             return ""
@@ -137,10 +138,10 @@ class Recovery:
             if found:
                 return found
         gitdir = self._repository.gitdir
-        landed = logged_commit(gitdir, record.base, tip, is_its)
-        if not landed:
+        commit = logged_commit(gitdir, record.base, tip, is_its)
+        if not commit:
             self._forget_logged(is_its)
-        return landed
+        return commit
 
     def _forget_logged(self, is_its: Callable[[str], bool]) -> None:
         """Its writer died between the reflog and the branch, which never had it: nobody misses it.
@@ -166,9 +167,9 @@ class Recovery:
         found = []
         for item in items:
             for where in (f"{place}{end}" for place in places_out(item) for end in ("", "~")):
-                seen = self._worktree.look(where)
-                known = seen.oid is not None and seen.oid == item.old
-                if known or (seen.data is not None and self._is_part_of(seen.data, item.new)):
+                state = self._worktree.look(where)
+                known = state.oid is not None and state.oid == item.old
+                if known or (state.data is not None and self._is_part_of(state.data, item.new)):
                     self._publisher.let_go(item, where)
             head = snapshot.oid(item.path)
             found.append(item._replace(old=head, new=head))
@@ -188,15 +189,15 @@ class Recovery:
                     self._sweep(where, path_of(name))
 
     def _sweep(self, where: str, path: str) -> None:
-        seen = self._worktree.look(where, patience=GLANCE)
-        if seen.busy:
+        state = self._worktree.look(where, patience=GLANCE)
+        if state.busy:
             return
-        if seen.oid is None or not self._repository.has_stood(path, seen.oid):
-            rule = hold_rule(path, seen.obstacle, seen.data, None)
+        if state.oid is None or not self._repository.has_stood(path, state.oid):
+            rule = hold_rule(path, state.obstacle, state.data, None)
             if rule:
                 self._keep(where, path or where.removeprefix(SWAPPED), rule)
                 return
-            self._capture.capture(path, seen, None, None, elsewhere=True)
+            self._capture.capture(path, state, None, None, elsewhere=True)
         self._worktree.drop(where)
 
     def tidy(self, patience: float = PATIENCE) -> None:
@@ -228,28 +229,28 @@ class Recovery:
         except InTheWay as way:
             return self._clear_way(way.path)
         except (OSError, GitmemError):
-            return False  # what has landed has landed: the rest can wait for a better day
+            return False  # the commit is published: the rest can wait
 
     def _judge_temp(self, item: Item, where: str, patience: float) -> str:
         """Look at what lies beside the path: our new version, the old one, or an edit."""
-        seen = self._worktree.look(where, patience=patience)
-        if seen.absent:
+        state = self._worktree.look(where, patience=patience)
+        if state.absent:
             return "absent"
-        if seen.busy:
+        if state.busy:
             return "busy"
-        if seen.oid is not None and seen.oid == item.old:
+        if state.oid is not None and state.oid == item.old:
             if where.endswith("~"):  # of a swap in several steps, which nobody finishes any more
                 self._publisher.let_go(item, where)
             return "exchanged"
-        if seen.data is not None and self._is_part_of(seen.data, item.new):
+        if state.data is not None and self._is_part_of(state.data, item.new):
             self._worktree.drop(where)
             return "waiting"
         before = sound(self._repository.snapshot(), item.path)
-        rule = hold_rule(item.path, seen.obstacle, seen.data, before)
+        rule = hold_rule(item.path, state.obstacle, state.data, before)
         if rule:
             self._keep(where, item.path, rule)
         else:
-            self._capture.capture(item.path, seen, item.old, None, elsewhere=True)
+            self._capture.capture(item.path, state, item.old, None, elsewhere=True)
             self._worktree.drop(where)
         return "exchanged"
 
@@ -261,28 +262,28 @@ class Recovery:
         """Look at the path itself: it may be right, behind, or edited."""
         snapshot = self._repository.snapshot()
         head = snapshot.oid(item.path)
-        seen = self._worktree.look(item.path)
-        never_staged = seen.oid == (item.new if exchanged else item.old) and not seen.obstacle
+        state = self._worktree.look(item.path)
+        never_staged = state.oid == (item.new if exchanged else item.old) and not state.obstacle
         if head == item.old and never_staged and self._was_taken_back(item):
-            self._land_again(item, seen)
+            self._publish_again(item, state)
             return True
         stood = exchanged or item.new in (item.old, self._repository.staging.oid(item.path))
-        edited = not seen.obstacle and seen.oid not in (head, item.old) and not seen.absent
-        held = edited and hold_rule(item.path, "", seen.data, sound(snapshot, item.path))
-        known = edited and self._capture.is_known(seen.oid)
-        if known and self._capture.let_git_finish(item.path, seen):
+        edited = not state.obstacle and state.oid not in (head, item.old) and not state.absent
+        held = edited and hold_rule(item.path, "", state.data, sound(snapshot, item.path))
+        known = edited and self._capture.is_known(state.oid)
+        if known and self._capture.let_git_finish(item.path, state):
             return True  # it was no edit, but git at work: look again
         if edited and not held:
-            self._capture.capture(item.path, seen, item.new if stood else item.old, None)
+            self._capture.capture(item.path, state, item.new if stood else item.old, None)
             self._publisher.finish_items([item])
             return True
-        forward = item._replace(old=seen.oid, new=head)
-        expected, found = True, seen.stat
+        forward = item._replace(old=state.oid, new=head)
+        expected, found = True, state.stat
         # An obstacle that came after our version is held where it is; one before it makes room.
-        if (not stood) if seen.obstacle else (seen.oid != head and not held):
+        if (not stood) if state.obstacle else (state.oid != head and not held):
             self._publisher.drop_out(item)
             found, expected = self._publisher.place(forward, snapshot.read(item.path))
-        standing = None if seen.obstacle or held else found
+        standing = None if state.obstacle or held else found
         new = entry(item.path, head, standing) if head else None
         if not expected or not self._publisher.stage({item.path: new}):
             return not expected
@@ -293,7 +294,7 @@ class Recovery:
         """Move what stands at PATH, which may not enter git, out of the work tree."""
         self._keep(path, path, rule)
 
-    def _land_again(self, item: Item, seen: Seen) -> None:
+    def _publish_again(self, item: Item, state: FileState) -> None:
         """Publish a version again that did not reach the index, and then left HEAD.
 
         A person has committed beside a dead writer: its index still had the version before.
@@ -302,7 +303,7 @@ class Recovery:
         title = "a write that an older index had taken back"
         note = Note(op="merge", id=new_id(), agent="gitmem", title=title, paths=(item.path,))
         steps = (Step({item.path: new}, note),)
-        self._publisher.publish(lambda _: Plan(steps, None, {item.path: seen.oid}))
+        self._publisher.publish(lambda _: Plan(steps, None, {item.path: state.oid}))
         self._publisher.finish_items([item])
 
     def _was_taken_back(self, item: Item) -> bool:

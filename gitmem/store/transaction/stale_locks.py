@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gitmem.errors import Damaged
 from gitmem.model.commit_messages import parse
-from gitmem.store.lock import Record
+from gitmem.store.lock import Inflight
 from gitmem.store.objects.database import TEMP_PREFIX
 from gitmem.store.repository import BRANCH, Repository
 
@@ -62,7 +62,7 @@ def is_open_somewhere(path: Path) -> bool:
     return False
 
 
-def remove_dead_files(repository: Repository, record: Record) -> None:
+def remove_dead_files(repository: Repository, record: Inflight) -> None:
     """Remove what the writer of RECORD left when it died."""
     repository.staging.clear_dead_lock()
     # Only this one: a writer of ours never takes `HEAD.lock` or `packed-refs.lock`.
@@ -74,7 +74,7 @@ def remove_dead_files(repository: Repository, record: Record) -> None:
                 os.unlink(objects / name)
 
 
-def _remove_if_dead(repository: Repository, lock: Path, record: Record) -> None:
+def _remove_if_dead(repository: Repository, lock: Path, record: Inflight) -> None:
     deadline = time.monotonic() + GRACE
     while True:
         try:
@@ -92,7 +92,7 @@ def _remove_if_dead(repository: Repository, lock: Path, record: Record) -> None:
         time.sleep(0.02)
 
 
-def _is_commit_of(repository: Repository, content: bytes, record: Record) -> bool:
+def _is_commit_of(repository: Repository, content: bytes, record: Inflight) -> bool:
     oid = content.decode("ascii", "replace")
     try:
         if not repository.objects.holds(oid):

@@ -1,7 +1,7 @@
-"""A writer: the holder of a group's lock, who finds things as they are and leaves none undone.
+"""A writer holds a group's lock, and publishes, captures and recovers under it.
 
-Before it writes a path it takes in what somebody else did to that file with ordinary tools. When
-the writer before it died, it finishes that one's work first.
+It captures edits that others made to a file before it writes the file. Where the writer before it
+died, it recovers that one's transaction first.
 """
 
 from __future__ import annotations
@@ -28,29 +28,21 @@ from gitmem.store.transaction.capture import (
     edit_note,
     sound,
 )
-from gitmem.store.transaction.publish import (
-    PATIENCE,
-    Plan,
-    Planner,
-    Published,
-    Publisher,
-    Step,
-    T,
-    translated,
-)
+from gitmem.store.transaction.plan import Plan, Planner, Published, Step, T
+from gitmem.store.transaction.publish import PATIENCE, Publisher, translated
 from gitmem.store.transaction.recover import Recovery
 from gitmem.store.worktree.held import HeldFolder, SetAside
-from gitmem.store.worktree.worktree import ABSENT, Seen, WorkTree
+from gitmem.store.worktree.worktree import ABSENT, FileState, WorkTree
 
 if TYPE_CHECKING:
     from gitmem.store.lost_commits.merge_back import Rejoined, Rejoiner
 
-GONE = ("file", "folder")
+GONE_OBSTACLES = ("file", "folder")
 """Obstacles that took a file's place: the file itself is no longer there."""
 
 
 class Writer:
-    """What an operation works with while it holds the lock."""
+    """What an operation uses while it holds the lock."""
 
     def __init__(
         self, publisher: Publisher, held: HeldFolder, finder: Note, rules: Rules = NO_RULES
@@ -99,13 +91,13 @@ class Writer:
 
     @property
     def pending(self) -> bool:
-        """True when something that has landed still waits to reach the work tree or the index."""
+        """True while a published file still waits to reach the work tree or the index."""
         return bool(self._publisher.unfinished)
 
     @property
-    def landed(self) -> list[tuple[str, str]]:
+    def ranges(self) -> list[tuple[str, str]]:
         """What this writer put on the branch: the commit each began on, and its last one."""
-        return self._publisher.landed
+        return self._publisher.ranges
 
     @property
     def replaced(self) -> set[str | None]:
@@ -195,27 +187,27 @@ class Writer:
 
     def capture(self, path: str, finder: Note | None = None) -> Captured | HeldEdit | None:
         """Commit what somebody did to PATH with ordinary tools; None when nobody did anything."""
-        seen = self.worktree.look(path)
-        if self._is_ours(path, seen, self.snapshot()):
+        state = self.worktree.look(path)
+        if self._is_ours(path, state, self.snapshot()):
             return None
         # Differs, so somebody may be in the middle of it: half an edit is no good version.
-        self._let_git_finish(path, seen, finder)
-        seen, snapshot = self.worktree.look(path, patience=PATIENCE), self.repository.snapshot()
-        if self._is_ours(path, seen, snapshot):
+        self._let_git_finish(path, state, finder)
+        state, snapshot = self.worktree.look(path, patience=PATIENCE), self.repository.snapshot()
+        if self._is_ours(path, state, snapshot):
             return None
         if self._publisher.check_claims([path], snapshot):
             return self.capture(path, finder)
-        if seen.obstacle in GONE and snapshot.oid(path):
-            seen = ABSENT
+        if state.obstacle in GONE_OBSTACLES and snapshot.oid(path):
+            state = ABSENT
         rule = self._left_alone(path, snapshot)
-        rule = rule or hold_rule(path, seen.obstacle, seen.data, sound(snapshot, path))
+        rule = rule or hold_rule(path, state.obstacle, state.data, sound(snapshot, path))
         if rule:
             return HeldEdit(path, rule)
-        return self._capture.capture(path, seen, snapshot.oid(path), finder)
+        return self._capture.capture(path, state, snapshot.oid(path), finder)
 
-    def _let_git_finish(self, path: str, seen: Seen, finder: Note | None) -> None:
+    def _let_git_finish(self, path: str, state: FileState, finder: Note | None) -> None:
         known = self._capture.edited_before()
-        self._capture.let_git_finish(path, seen)
+        self._capture.let_git_finish(path, state)
         self._recovery.tidy()
         self._capture_edited([*known, path], finder)
 
@@ -236,47 +228,47 @@ class Writer:
         scope = self.repository.scope(snapshot)
         return "outside-memory" if scope and not scope.keeps(path, False) else ""
 
-    def _is_ours(self, path: str, seen: Seen, snapshot: Snapshot) -> bool:
+    def _is_ours(self, path: str, state: FileState, snapshot: Snapshot) -> bool:
         """True for HEAD's version, and for one of ours that still waits to be replaced by it."""
-        same = seen.oid == snapshot.oid(path) and not seen.obstacle
-        return same or self._publisher.is_behind(path, seen)
+        same = state.oid == snapshot.oid(path) and not state.obstacle
+        return same or self._publisher.is_behind(path, state)
 
     def capture_move(self, source: str, target: str, finder: Note) -> Captured | HeldEdit | None:
         """Commit a file that somebody renamed, as one commit, so that git sees the move."""
         self._let_git_finish(target, self.worktree.look(target), finder)
-        seen, before = self.worktree.look(target), self.worktree.look(source)
+        state, before = self.worktree.look(target), self.worktree.look(source)
         snapshot = self.repository.snapshot()
-        left = before.absent or before.obstacle in GONE
-        if seen.absent or not left or snapshot.node(target):
+        left = before.absent or before.obstacle in GONE_OBSTACLES
+        if state.absent or not left or snapshot.node(target):
             return self.capture(target, finder)
-        rule = hold_rule(target, seen.obstacle, seen.data, sound(snapshot, source))
+        rule = hold_rule(target, state.obstacle, state.data, sound(snapshot, source))
         if rule or not snapshot.oid(source):
             return HeldEdit(target, rule) if rule else self.capture(target, finder)
         gone = violations(
             source, None, sound(snapshot, source), self._rules.policy(snapshot, source)
         )
         finder = self._capture.in_run(finder)
-        note = edit_note(finder, target, sound(snapshot, source), seen.data, gone)
+        note = edit_note(finder, target, sound(snapshot, source), state.data, gone)
         note = note._replace(extra=(*note.extra, ("Gitmem-From", source)))
-        step = Step({source: None, target: seen.data}, note)
-        standing = {source: None, target: seen.oid}
+        step = Step({source: None, target: state.data}, note)
+        standing = {source: None, target: state.oid}
         published = self._published(lambda _: Plan((step,), None, standing))
-        size = len(seen.data or b"")
+        size = len(state.data or b"")
         moved = Captured(target, published.commit, size, False, gone, source)
         self.captured.append(moved)
         return moved
 
-    def accept(self, path: str, seen: Seen, finder: Note) -> Captured | None:
+    def accept(self, path: str, state: FileState, finder: Note) -> Captured | None:
         """Commit a version of PATH that a guard would hold: somebody has decided."""
         base = self.repository.snapshot().oid(path)
-        elsewhere = self.worktree.look(path).oid != seen.oid
-        captured = self._capture.capture(path, seen, base, finder, elsewhere=elsewhere)
+        elsewhere = self.worktree.look(path).oid != state.oid
+        captured = self._capture.capture(path, state, base, finder, elsewhere=elsewhere)
         self._recovery.tidy()
         return captured
 
     def reinstate(self, path: str) -> None:
         """Let HEAD's version of PATH stand; what stands there now is judged, and set aside."""
-        with suppress(OSError, GitmemError):  # it may follow a write that has landed: it can wait
+        with suppress(OSError, GitmemError):  # the write before it is published: this can wait
             self._publisher.forward({path: None})
             self._recovery.tidy()
 
@@ -306,9 +298,9 @@ class Writer:
 
     def bring_back(self, commit: str) -> str:
         """Merge a kept line of commits into the branch; tell where that is now, or nothing."""
-        landed = self._rejoining().land(commit)
+        merged = self._rejoining().land(commit)
         self._recovery.tidy()
-        return landed
+        return merged
 
     def put_back(self, under: str = "") -> int:
         """Let every file of HEAD that is missing stand in the work tree again; count them."""

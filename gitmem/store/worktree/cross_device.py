@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gitmem.store.durable import sync_folder
-from gitmem.store.worktree.exchange import Place, rename_onto_nothing
+from gitmem.store.worktree.exchange import Location, rename_onto_nothing
 
 CHUNK = 1024 * 1024
 PRIVATE = 0o600
@@ -53,7 +53,7 @@ def _copy_file(source: BinaryIO, target: Path) -> None:
 def move_in(source: Path, folder: int, name: str, temp: str, mode: int) -> None:
     """Move SOURCE to NAME in an open folder, with MODE; FileExistsError when NAME is taken."""
     try:
-        rename_onto_nothing(Place(folder, str(source)), Place(folder, name))
+        rename_onto_nothing(Location(folder, str(source)), Location(folder, name))
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
@@ -81,7 +81,7 @@ def _copy_in(source: Path, folder: int, temp: str) -> None:
 def _settle_copy(folder: int, temp: str, name: str) -> None:
     """Let the copy at TEMP stand at NAME, or nowhere."""
     try:
-        rename_onto_nothing(Place(folder, temp), Place(folder, name))
+        rename_onto_nothing(Location(folder, temp), Location(folder, name))
     except OSError:
         os.unlink(temp, dir_fd=folder)
         raise

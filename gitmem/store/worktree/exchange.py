@@ -32,14 +32,14 @@ def _system_call() -> tuple[Callable[..., int], Callable[[], int], tuple[int, in
     return call, ctypes.get_errno, flags
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A name in an open folder."""
 
     folder: int
     name: str
 
 
-def _rename(source: Place, target: Place, which: int) -> bool:
+def _rename(source: Location, target: Location, which: int) -> bool:
     """Do it in one call; False where the system cannot, OSError where it would not."""
     found = _system_call()
     if found is None:
@@ -54,7 +54,7 @@ def _rename(source: Place, target: Place, which: int) -> bool:
     raise OSError(number, os.strerror(number), target.name)
 
 
-def rename_onto_nothing(source: Place, target: Place) -> None:
+def rename_onto_nothing(source: Location, target: Location) -> None:
     """Rename SOURCE; FileExistsError when TARGET is taken."""
     if _rename(source, target, 0):
         return
@@ -63,7 +63,7 @@ def rename_onto_nothing(source: Place, target: Place) -> None:
     _rename_over(source, target)
 
 
-def swap(source: Place, target: Place) -> None:
+def swap(source: Location, target: Location) -> None:
     """Exchange two names; FileNotFoundError when TARGET is not there."""
     if _rename(source, target, 1):
         return
@@ -73,11 +73,11 @@ def swap(source: Place, target: Place) -> None:
     _rename_over(aside, source)
 
 
-def _rename_over(source: Place, target: Place) -> None:
+def _rename_over(source: Location, target: Location) -> None:
     os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 
 
-def is_taken(place: Place) -> bool:
+def is_taken(place: Location) -> bool:
     """True when something stands there."""
     try:
         os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)

@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.store.durable import write_all
-from gitmem.store.worktree.exchange import Place, is_taken, rename_onto_nothing, swap
+from gitmem.store.worktree.exchange import Location, is_taken, rename_onto_nothing, swap
 
 TEMP_PREFIX = ".gitmem-"
 SWAPPED = "//swapped/"
@@ -51,7 +51,7 @@ def path_of(name: str) -> str:
     return quoted.replace("%7E", "~").replace("%2F", "/").replace("%25", "%")
 
 
-def create(near: Place, name: str, data: bytes) -> int:
+def create(near: Location, name: str, data: bytes) -> int:
     """Make the file NEAR with DATA, durably, with the looks of NAME beside it; tell its handle."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(near.name, flags, PRIVATE, dir_fd=near.folder)
@@ -65,7 +65,7 @@ def create(near: Place, name: str, data: bytes) -> int:
     return fd
 
 
-def moved(source: Place, target: Place) -> bool:
+def moved(source: Location, target: Location) -> bool:
     """Move a file; False where that cannot be, most often to another file system."""
     try:
         rename_onto_nothing(source, target)
@@ -74,7 +74,7 @@ def moved(source: Place, target: Place) -> bool:
     return True
 
 
-def install(source: Place, target: Place, *, expect_file: bool) -> bool:
+def install(source: Location, target: Location, *, expect_file: bool) -> bool:
     """Let SOURCE stand at TARGET; True when something stood there, which is now at SOURCE.
 
     A file may appear or vanish at any moment, so both ways are tried in turn.
@@ -89,7 +89,7 @@ def install(source: Place, target: Place, *, expect_file: bool) -> bool:
     raise OSError(errno.EAGAIN, "the file appears and disappears all the time", target.name)
 
 
-def brought_back(far: Place, near: Place, error: OSError) -> bool:
+def brought_back(far: Location, near: Location, error: OSError) -> bool:
     """Move a file back that may not be swapped with another folder; False when it was not that.
 
     Somebody else's folder can be renamed within its parent only: `..` would change.

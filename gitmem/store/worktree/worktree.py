@@ -24,7 +24,7 @@ from gitmem.errors import Damaged
 from gitmem.model.hints import Hint, call
 from gitmem.store.objects.database import blob_id
 from gitmem.store.worktree import swap as swapping
-from gitmem.store.worktree.exchange import Place, rename_onto_nothing
+from gitmem.store.worktree.exchange import Location, rename_onto_nothing
 from gitmem.store.worktree.swap import SWAPPED, TEMP_PREFIX, swapped, swapped_folder
 
 MAX_FILE = 1024 * 1024
@@ -43,7 +43,7 @@ class InTheWay(Exception):
         self.path = path
 
 
-class Seen(NamedTuple):
+class FileState(NamedTuple):
     """What stands at a path: a plain file's bytes, nothing, or an obstacle."""
 
     data: bytes | None = None
@@ -64,7 +64,7 @@ class Seen(NamedTuple):
         return None if self.data is None else blob_id(self.data)
 
 
-ABSENT = Seen()
+ABSENT = FileState()
 
 
 class WorkTree:
@@ -153,7 +153,7 @@ class WorkTree:
                 raise InTheWay(path) from error
             raise
 
-    def look(self, path: str, *, patience: float = 0.0) -> Seen:
+    def look(self, path: str, *, patience: float = 0.0) -> FileState:
         """What stands at PATH now; with PATIENCE, also whether somebody is still writing to it."""
         try:
             with self.parent(path) as (folder, name):
@@ -161,7 +161,7 @@ class WorkTree:
         except FileNotFoundError:
             return ABSENT
         except InTheWay as way:
-            return Seen(obstacle="link" if self._is_link(way.path) else "file")
+            return FileState(obstacle="link" if self._is_link(way.path) else "file")
 
     def _is_link(self, path: str) -> bool:
         try:
@@ -176,15 +176,15 @@ class WorkTree:
     ) -> tuple[os.stat_result, str]:
         """Let DATA stand at PATH; its stat, and where that went which stood there, or nothing."""
         with self.parent(path, create=True) as (folder, name):
-            near = Place(folder, temp)
+            near = Location(folder, temp)
             fd = swapping.create(near, name, data)
             try:
-                where = self._install(path, near, Place(folder, name), expect_file)
+                where = self._install(path, near, Location(folder, name), expect_file)
                 return os.fstat(fd), where
             finally:
                 os.close(fd)
 
-    def _install(self, path: str, near: Place, target: Place, expect_file: bool) -> str:
+    def _install(self, path: str, near: Location, target: Location, expect_file: bool) -> str:
         """Let NEAR stand at TARGET; tell where that went which stood there, or nothing."""
         if not expect_file and swapping.moved(near, target):
             return ""
@@ -199,10 +199,10 @@ class WorkTree:
         came_out = swapping.install(near, target, expect_file=expect_file)
         return beside(path, near.name) if came_out else ""
 
-    def _place(self, outside: str) -> Place | None:
+    def _place(self, outside: str) -> Location | None:
         """The place of a path in `gitmem/swapped`; None where that folder cannot be used."""
         with suppress(OSError), self.parent(outside) as (folder, name):
-            return Place(folder, name)
+            return Location(folder, name)
         return None
 
     def take(self, path: str, temp: str) -> str:
@@ -210,10 +210,10 @@ class WorkTree:
         outside = swapped(path, temp)
         try:
             with self.parent(path) as (folder, name):
-                target, far = Place(folder, name), self._place(outside)
+                target, far = Location(folder, name), self._place(outside)
                 if far and swapping.moved(target, far):
                     return outside
-                rename_onto_nothing(target, Place(folder, temp))
+                rename_onto_nothing(target, Location(folder, temp))
                 return beside(path, temp)
         except FileNotFoundError:
             return ""
@@ -294,18 +294,18 @@ def beside(path: str, name: str) -> str:
     return f"{folder}{slash}{name}"
 
 
-def look(folder: int, name: str, *, patience: float = 0.0) -> Seen:
+def look(folder: int, name: str, *, patience: float = 0.0) -> FileState:
     """What stands at NAME in an open folder; waits up to PATIENCE for a writer to close it."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         obstacle = obstacle_in(found)
         if obstacle:
-            return Seen(None, found, obstacle)
+            return FileState(None, found, obstacle)
         fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | _NOFOLLOW, dir_fd=folder)
     except FileNotFoundError:
         return ABSENT
     except OSError as error:
-        return Seen(obstacle="link" if error.errno == errno.ELOOP else "unreadable")
+        return FileState(obstacle="link" if error.errno == errno.ELOOP else "unreadable")
     try:
         busy = _wait_for_writer(fd, patience) if patience else False
         return _read_open(fd)._replace(busy=busy)
@@ -313,18 +313,18 @@ def look(folder: int, name: str, *, patience: float = 0.0) -> Seen:
         os.close(fd)
 
 
-def _read_open(fd: int) -> Seen:
+def _read_open(fd: int) -> FileState:
     found = os.fstat(fd)
     obstacle = obstacle_in(found)
     if obstacle:
-        return Seen(None, found, obstacle)
+        return FileState(None, found, obstacle)
     data = os.read(fd, found.st_size + 1)
     while len(data) <= MAX_FILE:
         more = os.read(fd, MAX_FILE)
         if not more:
-            return Seen(data, found)
+            return FileState(data, found)
         data += more
-    return Seen(None, found, "too-big")
+    return FileState(None, found, "too-big")
 
 
 def obstacle_in(found: os.stat_result) -> str:
@@ -391,7 +391,7 @@ def _scan(fd: int, prefix: str, keeps: Keeps | None = None) -> Iterator[tuple[st
             if inner >= 0:
                 yield from _scan(inner, f"{prefix}{name}/", keeps)
             else:
-                # Seen as one obstacle: what it holds is unknown, which is not the same as gone.
+                # One obstacle: what it holds is unknown, which is not the same as gone.
                 yield prefix + name, found
     finally:
         os.close(fd)
