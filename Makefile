@@ -71,7 +71,7 @@ handshake: $(INSTALLED)
 
 # What is in templates/plugin is made of hooks/hooks.json and templates/skills.
 plugin: $(INSTALLED)
-	$(RUN) -m gitmem.integrations.install.skills.plugin
+	$(RUN) -m gitmem.integrations.install.skills
 
 clean:
 	rm -rf $(VENV) $(HOSTS) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache docs/cli.md.new

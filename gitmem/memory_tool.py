@@ -29,9 +29,10 @@ try:
     from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
 except ImportError as error:
     raise ExtraMissing(
-        "gitmem.memory_tool needs the Anthropic SDK, which is not installed or too old: "
-        "pip install 'gitmem-cli[anthropic]'",
-        hint="pip install 'gitmem-cli[anthropic]'; `gitmem memory-tool` works without it",
+        "gitmem.memory_tool needs the package anthropic, which is missing or too old: "
+        "`pip install --upgrade anthropic`",
+        hint="`pip install --upgrade anthropic`, or `pip install '.[anthropic]'` in the checkout "
+        "of gitmem; the command memory-tool works without it",
     ) from error
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import yaml
 
 from gitmem.integrations.install.parts.permissions import command_rules
 from gitmem.integrations.install.parts.sections import section
-from gitmem.integrations.install.skills.files import skill_files, version
+from gitmem.integrations.install.skills import skill_files, version
 from gitmem.memory.layouts import shipped_layout, starter_files
 from gitmem.model.secrets import find as secrets
 from gitmem.model.skill_rules import KEYS, problems

@@ -83,7 +83,7 @@ def test_a_process_installs_shows_the_diff_and_takes_it_out(host: Path, on_path:
     assert '\n-  "model": "opus"\n+  "model": "opus",\n+  "hooks": {\n' in done.stdout
     assert f"created  {host}/.claude/skills/diary" in done.stdout
     assert "made the group main" in done.stdout
-    assert "next: begin a new session" in done.stdout
+    assert "next: start a new session" in done.stdout
     store = os.environ["GITMEM_HOME"]
     assert f"gitmem --store {store} hook session-start --host claude-code" in commands(settings)
     assert process("gitmem", "doctor").stdout.endswith("all is well\n")
@@ -191,7 +191,7 @@ def test_what_cannot_be_taken_out_is_named(host: Path, run: Run) -> None:
     said = run("install", "claude-code", "--uninstall", "--quiet")
 
     assert said.code == 6
-    assert f"left: {memory}: the marks" in said.out
+    assert f"left: {memory}: the markers" in said.out
     assert (host / ".claude" / "settings.json").read_text() == '{\n  "model": "opus"\n}\n'
 
 
@@ -240,8 +240,8 @@ def test_a_group_is_named_in_commands_and_nowhere_else(
     again = run(*project)
 
     assert "1 skill of gitmem does not load: diary; `gitmem -g shop install" in first.out
-    assert f"next: gitmem link {folder} -g shop\n" in first.out
-    assert "gitmem link" not in again.out
+    assert f"next: `gitmem -g shop link {folder}`\n" in first.out
+    assert f"link {folder}" not in again.out
 
 
 def test_the_settings_of_the_user_are_for_folders_without_a_link(
@@ -259,7 +259,7 @@ def test_the_settings_of_the_user_are_for_folders_without_a_link(
     assert "| layer of `main` |" in page
     assert "`shop`" not in page
     assert "In a linked folder" in " ".join(page.split())
-    assert "gitmem link" not in done.out
+    assert f"link {folder}" not in done.out
     refused = run("install", "claude-code", "-g", "shop")
     assert refused.code == 2
     assert "gitmem link DIR -g shop" in refused.err

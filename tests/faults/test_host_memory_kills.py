@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.integrations.doctor.host_memory import host_memory_findings
-from gitmem.integrations.doctor.hosts import wirings
+from gitmem.integrations.doctor.host_memory import host_memory_faults
+from gitmem.integrations.doctor.wiring import Checkup, Running, wirings
 from gitmem.integrations.host_memory.folders import used_for
 from gitmem.memory.admin.init import init
 from gitmem.memory.admin.link import link
@@ -95,7 +95,9 @@ class Scene:
         """What `doctor` says of the memory of hosts."""
         machine, store = self.machine, Store(self.machine.store.root)
         wired = tuple(wirings(store.root, machine.environ, machine.project))
-        found = host_memory_findings(store, wired, machine.environ, machine.project)
+        running = Running(("gitmem",), (3, 12), has_mcp=True)
+        where = machine.environ, machine.project
+        found = host_memory_faults(Checkup(store, "main", *where, running, wired, machine.environ))
         return [each.message for each in found]
 
     def notes(self) -> dict[str, list[str]]:

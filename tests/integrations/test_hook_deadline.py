@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 import gitmem as package
-from gitmem.integrations.doctor.machine import store_findings
+from gitmem.integrations.doctor.machine import store_faults
 from gitmem.integrations.hooks.answer import HANDLERS, respond
 from gitmem.integrations.hooks.deadline import GRACE, LARGEST, NAME, SECONDS, USUAL, late_hooks
 from gitmem.integrations.hooks.protocol import Event
+from gitmem.integrations.hosts.program import Program
 from gitmem.integrations.hosts.table import HOSTS
-from gitmem.integrations.install.locations import Program
-from gitmem.integrations.install.parts.hooks import wanted_handlers
+from gitmem.integrations.install.parts.hooks import shipped_handlers
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.listing import list_files
@@ -181,13 +181,13 @@ def test_a_host_that_never_ends_its_words_is_not_waited_for(held: Held) -> None:
 def test_doctor_tells_of_late_hooks_and_how_to_end_that(held: Held) -> None:
     held.run(STUCK.format(how=WAYS["sleep"]), GITMEM_HOOK_SECONDS="0.1")
 
-    (found,) = [each for each in store_findings(Store(held.root), "main") if "late" in each.code]
+    (found,) = [each for each in store_faults(Store(held.root), "main") if "late" in each.code]
 
     assert "1 hook took too long" in found.message
     assert "(Stop; " in found.message
     command = found.hint.rpartition(": `")[2].removesuffix("`")
     subprocess.run(command, shell=True, check=True)
-    assert list(store_findings(Store(held.root), "main")) == []
+    assert list(store_faults(Store(held.root), "main")) == []
 
 
 def test_what_is_noted_has_an_end(held: Held) -> None:
@@ -212,7 +212,7 @@ def test_every_event_has_less_time_than_its_host_gives_it() -> None:
     given = {
         HOSTS[host].events.get(event, event): handler["timeout"] / HOSTS[host].second
         for host in HOSTS
-        for event, group in wanted_handlers(host, Program(("gitmem",)), on_prompt=True).items()
+        for event, group in shipped_handlers(host, Program(("gitmem",)), on_prompt=True).items()
         for handler in group["hooks"]
     }
 

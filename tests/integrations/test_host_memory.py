@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from gitmem.integrations.doctor.doctor import Finding, Running, doctor
+from gitmem.integrations.doctor.doctor import Fault, Running, doctor
+from gitmem.integrations.host_memory.adopt import group_name, own_folders, project_of
 from gitmem.integrations.host_memory.folders import main_checkout, used_for
-from gitmem.integrations.host_memory.projects import group_name, own_folders, project_of
 from gitmem.integrations.install import install as wiring
-from gitmem.integrations.install.locations import SCOPES
+from gitmem.integrations.install.host_files import SCOPES
 from gitmem.integrations.install.rewire import rewire
 from gitmem.memory.admin.groups import remove_group, rename_group
 from gitmem.memory.admin.init import init
@@ -196,7 +196,7 @@ def test_a_project_that_uses_a_group_keeps_it(machine: Machine) -> None:
     done = machine.adopt(machine.memory())
 
     assert machine.links() == {str(machine.project): "till"}
-    assert done.next == f"gitmem link {machine.project} -g shop"
+    assert done.next == f"`gitmem -g shop link {machine.project}`"
 
 
 def test_where_main_holds_memory_the_link_is_left_to_a_person(machine: Machine) -> None:
@@ -207,7 +207,7 @@ def test_where_main_holds_memory_the_link_is_left_to_a_person(machine: Machine) 
     done = machine.adopt(machine.memory())
 
     assert machine.links() == {}
-    assert done.next == f"gitmem link {machine.project} -g shop"
+    assert done.next == f"`gitmem -g shop link {machine.project}`"
 
 
 def test_where_main_is_as_it_began_the_project_is_linked(machine: Machine) -> None:
@@ -375,7 +375,7 @@ def test_one_install_is_enough_where_it_adopts_and_links(machine: Machine, scope
     assert machine.links() == {str(machine.project): "shop"}
     assert f"Edit(/{folder}/**)" in local_settings(machine).read_text()
     assert [each.diff for each in would.files] == [each.diff for each in done.files]
-    assert [each for each in done.next if "gitmem link" in each] == []
+    assert [each for each in done.next if f"link {machine.project}" in each] == []
     group = "shop" if scope == "project" else "main"
     again = installed(machine, scope, group=group, dry_run=True)
     assert [each.diff for each in again.files] == []
@@ -391,7 +391,7 @@ def test_a_group_that_was_named_for_a_project_waits_for_its_link(machine: Machin
     done = installed(machine, "project", group="blog")
 
     assert (done.adopted, machine.links()) == ((), {})
-    assert done.next[0] == f"gitmem link {machine.project} -g blog"
+    assert done.next[0] == f"`gitmem -g blog link {machine.project}`"
     group = machine.store.default_worktree("blog")
     assert f"Edit(/{group}/**)" in local_settings(machine).read_text()
     link(machine.store, machine.project, "blog")
@@ -406,7 +406,7 @@ def test_a_repository_of_the_users_own_is_named_and_left(machine: Machine) -> No
     done = installed(machine)
 
     assert done.adopted == ()
-    assert [each for each in done.remarks if str(folder) in each and "not under history" in each]
+    assert [each for each in done.remarks if str(folder) in each and "not adopted" in each]
 
 
 # ---- hooks
@@ -502,7 +502,7 @@ def test_the_user_is_told_once_of_a_group_that_the_project_does_not_use(
 
     assert "shop" in said
     assert str(folder) in said
-    assert f"`gitmem link {machine.project} -g shop`" in said
+    assert f"`gitmem -g shop link {machine.project}`" in said
     assert f"`gitmem link {machine.project} --remove`" in said
     (folder / "mascot.md").write_text(TOPIC + "It hops.\n")
     assert hook() == {}
@@ -516,7 +516,7 @@ def test_a_group_that_nobody_can_link_is_told_without_a_command(machine: Machine
     said = written(machine, folder / "mascot.md", cwd=str(machine.home))["systemMessage"]
 
     assert str(folder) in said
-    assert "gitmem link" not in said
+    assert " link " not in said
 
 
 @pytest.mark.parametrize("wanted", [False, None])
@@ -1167,11 +1167,11 @@ def test_two_projects_of_one_group_share_its_index(machine: Machine) -> None:
 # ---- doctor
 
 
-def findings(machine: Machine, project: Path | None = None) -> list[Finding]:
+def findings(machine: Machine, project: Path | None = None) -> list[Fault]:
     return [each for each in all_findings(machine, project) if each.code == "host-memory"]
 
 
-def all_findings(machine: Machine, project: Path | None = None) -> tuple[Finding, ...]:
+def all_findings(machine: Machine, project: Path | None = None) -> tuple[Fault, ...]:
     return doctor(
         machine.store,
         "main",
@@ -1219,7 +1219,7 @@ def test_the_doctor_names_a_group_that_the_project_does_not_use(
     assert "group shop" in found.message
     assert str(apart) in found.message
     assert str(machine.project) in found.message
-    assert f"`gitmem link {machine.project} -g shop`" in found.hint
+    assert f"`gitmem -g shop link {machine.project}`" in found.hint
     machine.run("link", str(machine.project), "-g", "shop")
     assert findings(machine) == []
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitmem.errors import StorageFailed
-from gitmem.integrations.doctor.doctor import Finding, Running, doctor
+from gitmem.integrations.doctor.doctor import Fault, Running, doctor
 from gitmem.integrations.host_memory import move
 from gitmem.integrations.install import install as wiring
 from gitmem.integrations.install.install import Installed
@@ -44,7 +44,7 @@ def said(project: Path) -> dict[str, Any]:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def findings(machine: Machine, project: Path | None = None) -> list[Finding]:
+def findings(machine: Machine, project: Path | None = None) -> list[Fault]:
     found = doctor(
         machine.store,
         "main",
@@ -225,12 +225,12 @@ def test_the_doctor_names_a_project_that_is_gone_and_a_link_ends_it(machine: Mac
 
     [gone] = findings(machine, machine.home)
     assert f"no folder {machine.project}" in gone.message
-    assert "`gitmem link NEWDIR -g till`" in gone.hint
+    assert "`gitmem -g till link NEWDIR`" in gone.hint
     inside = [each for each in findings(machine, place) if each != gone]
     [here] = inside
     assert "group till" in here.message
     assert str(place) in here.message
-    assert here.hint == f"`gitmem link {place} -g till`"
+    assert here.hint == f"`gitmem -g till link {place}`"
 
     machine.run("link", str(place), "-g", "till")
 

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from gitmem.errors import BadInput, Conflict, Damaged, GitmemError, NotFound
+from gitmem.integrations.hosts.program import Program, find_program
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.integrations.install import install as hosts
-from gitmem.integrations.install.files import Change, make
+from gitmem.integrations.install.files import FileEdit, make
+from gitmem.integrations.install.host_files import SCOPES
 from gitmem.integrations.install.install import Installed
-from gitmem.integrations.install.locations import SCOPES, Program, find_program
 from gitmem.integrations.install.parts.hooks import events_wired
 from gitmem.integrations.install.parts.sections import BEGIN, END
 from gitmem.integrations.install.record import installs
@@ -295,8 +296,8 @@ BROKEN: list[tuple[str, bytes, str]] = [
     ("settings.json", b'{"hooks": {}, "hooks": {}}', "for the second time"),
     ("settings.json", b'{"hooks": []}', "hooks is a list"),
     ("settings.json", b"\xff\xfe{}", "is not UTF-8"),
-    ("CLAUDE.md", f"{BEGIN}\nno end".encode(), "CLAUDE.md: the marks"),
-    ("CLAUDE.md", f"{BEGIN}{END}{BEGIN}{END}".encode(), "CLAUDE.md: the marks"),
+    ("CLAUDE.md", f"{BEGIN}\nno end".encode(), "CLAUDE.md: the markers"),
+    ("CLAUDE.md", f"{BEGIN}{END}{BEGIN}{END}".encode(), "CLAUDE.md: the markers"),
 ]
 
 
@@ -346,7 +347,8 @@ def test_a_call_that_stays_is_named(machine: Machine) -> None:
 
     (said,) = machine.uninstall().remarks
 
-    assert said.endswith("calls gitmem in a way of your own, which stays: Stop")
+    assert said.endswith("call gitmem: Stop")
+    assert str(machine.settings) in said
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n\r\n"])
@@ -370,14 +372,14 @@ def test_an_installation_that_stops_halfway_can_be_finished_or_taken_out(machine
     link.symlink_to(machine.home / "a file" / "CLAUDE.md")
     before = tree(machine.home)
 
-    with pytest.raises(GitmemError, match="cannot be written"):
+    with pytest.raises(GitmemError, match=r"writing .* failed"):
         machine.install()
 
     assert (machine.home / ".claude" / "skills" / "diary").exists()
     assert machine.settings.read_bytes() == MESSY  # the host is told last
     machine.uninstall()
     assert tree(machine.home) == before
-    with pytest.raises(GitmemError, match="cannot be written"):
+    with pytest.raises(GitmemError, match=r"writing .* failed"):
         machine.install()
     link.unlink()
     machine.install()
@@ -389,7 +391,7 @@ def test_an_installation_that_stops_halfway_can_be_finished_or_taken_out(machine
 def test_something_else_in_the_place_of_a_file_is_not_touched(machine: Machine) -> None:
     machine.settings.mkdir(parents=True)
 
-    with pytest.raises(GitmemError, match="is no regular file"):
+    with pytest.raises(GitmemError, match="not a regular file"):
         machine.install()
 
 
@@ -397,8 +399,8 @@ def test_a_file_that_changes_under_our_hands_is_not_written_over(tmp_path: Path)
     path = tmp_path / "settings.json"
     path.write_bytes(b"theirs")
 
-    with pytest.raises(Conflict, match="changed by somebody else"):
-        make(Change(path, b"what we saw", b"ours"), mode=0o600)
+    with pytest.raises(Conflict, match="another program changed"):
+        make(FileEdit(path, b"what we saw", b"ours"), mode=0o600)
 
     assert path.read_bytes() == b"theirs"
     assert list(tmp_path.iterdir()) == [path]
@@ -475,7 +477,7 @@ def test_a_server_of_that_name_that_is_not_ours_stays(
 
     done = machine.install(host, "project", mcp=True)
 
-    assert any("was there already" in each for each in done.remarks)
+    assert any("'gitmem' there is not gitmem's" in each for each in done.remarks)
     machine.uninstall(host, "project")
     assert file.read_bytes() == data
 
@@ -544,7 +546,7 @@ def test_marks_in_a_text_of_somebody_are_no_marks(machine: Machine, mcp: bool | 
 def test_servers_in_a_list_are_refused(machine: Machine) -> None:
     path = machine.write(machine.home / ".codex" / "config.toml", b"[[mcp_servers]]\na = 1\n")
 
-    with pytest.raises(GitmemError, match="mcp_servers is no table"):
+    with pytest.raises(GitmemError, match="mcp_servers is not a table"):
         machine.install("codex", mcp=True)
     machine.install("codex")
     machine.uninstall("codex")
@@ -555,7 +557,7 @@ def test_servers_in_a_list_are_refused(machine: Machine) -> None:
 def test_broken_toml_is_refused(machine: Machine) -> None:
     machine.write(machine.home / ".codex" / "config.toml", b"model = ")
 
-    with pytest.raises(GitmemError, match="no TOML") as caught:
+    with pytest.raises(GitmemError, match="invalid TOML") as caught:
         machine.install("codex", mcp=True)
 
     assert "config.toml" in caught.value.message
@@ -564,7 +566,7 @@ def test_broken_toml_is_refused(machine: Machine) -> None:
 def test_mcp_of_the_user_of_claude_code_is_left_to_its_own_command(machine: Machine) -> None:
     done = machine.install(mcp=True)
 
-    assert "claude mcp add --scope user gitmem -- gitmem mcp" in done.next
+    assert "`claude mcp add --scope user gitmem -- gitmem mcp`" in done.next
     assert not (machine.home / ".claude.json").exists()
 
 
@@ -666,7 +668,7 @@ def test_a_group_that_is_not_there_is_made_only_where_there_is_none(machine: Mac
     with pytest.raises(NotFound, match="has no group 'reserch'"):
         machine.install(group="reserch")
     done = machine.install(scope="project", group="research")
-    assert done.next[0] == f"gitmem link {machine.project} -g research"
+    assert done.next[0] == f"`gitmem -g research link {machine.project}`"
 
 
 def test_another_group_for_folders_without_a_link_has_to_be_set(machine: Machine) -> None:

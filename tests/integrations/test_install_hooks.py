@@ -10,20 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.errors import JsonRefused
+from gitmem.integrations.hosts.program import Program
 from gitmem.integrations.hosts.table import HOSTS
-from gitmem.integrations.install.locations import Program
 from gitmem.integrations.install.parts.hooks import (
     PROMPT,
-    Merged,
+    PartAdded,
     events_wired,
     is_ours,
     put_hooks,
+    shipped_handlers,
     take_hooks,
-    wanted_handlers,
 )
 
 BARE = Program(("gitmem",))
-WANTED = wanted_handlers("claude-code", BARE)
+WANTED = shipped_handlers("claude-code", BARE)
 
 COMMANDS = st.sampled_from(["say done", "prettier --write", "./gitmem-wrapper hook", "git commit"])
 HANDLERS = st.fixed_dictionaries(
@@ -68,7 +68,7 @@ def test_what_is_put_in_and_taken_out_again_leaves_the_very_same_text(text: str)
     merged = put_hooks(text, WANTED, {})
 
     assert set(events_wired(json.loads(merged.text))) == set(WANTED)
-    assert put_hooks(merged.text, WANTED, WANTED) == Merged(merged.text)
+    assert put_hooks(merged.text, WANTED, WANTED) == PartAdded(merged.text)
     assert take_hooks(merged.text, text) == text
 
 
@@ -87,7 +87,7 @@ def test_no_key_is_lost_and_none_changes_its_place(text: str) -> None:
 @pytest.mark.parametrize("host", HOSTS)
 def test_every_event_is_answered_for_the_right_host(host: str) -> None:
     second = 1000 if host == "gemini" else 1
-    for event, group in wanted_handlers(host, BARE, on_prompt=True).items():
+    for event, group in shipped_handlers(host, BARE, on_prompt=True).items():
         (only,) = group["hooks"]
         assert only["command"].startswith("gitmem hook ")
         assert only["command"].endswith(f"--host {host}")
@@ -100,7 +100,7 @@ def test_every_event_is_answered_for_the_right_host(host: str) -> None:
 
 
 def test_a_program_elsewhere_and_its_store_are_quoted_for_a_shell() -> None:
-    found = wanted_handlers("codex", Program(("/opt/my tools/gitmem",), "/data/a b"))
+    found = shipped_handlers("codex", Program(("/opt/my tools/gitmem",), "/data/a b"))
 
     (only,) = found["Stop"]["hooks"]
     assert only["command"] == ("'/opt/my tools/gitmem' --store '/data/a b' hook stop --host codex")
@@ -156,7 +156,7 @@ def test_who_calls_us_in_a_way_of_their_own_is_not_made_to_call_us_twice() -> No
     merged = put_hooks(settings(handler("sh -c 'sleep 1; gitmem hook stop'")), WANTED, {})
 
     assert len(commands(merged.text)) == 1
-    assert merged.remarks == ("Stop already calls gitmem in a way of your own: it was left so",)
+    assert merged.remarks == ("your own command for Stop already calls gitmem: it stays",)
 
 
 def test_the_exec_form_is_known_and_replaced() -> None:
@@ -180,7 +180,7 @@ def test_a_call_with_a_group_of_its_own_stays_as_it_is() -> None:
     merged = put_hooks(text, WANTED, WANTED)
 
     assert commands(merged.text) == ["gitmem -g shop hook stop"]
-    assert merged.remarks == ("Stop already calls gitmem in a way of your own: it was left so",)
+    assert merged.remarks == ("your own command for Stop already calls gitmem: it stays",)
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,11 @@ import pytest
 
 from gitmem.errors import GitmemError
 from gitmem.integrations.doctor.doctor import Running, doctor
+from gitmem.integrations.hosts.program import Program
 from gitmem.integrations.hosts.table import HOSTS, agent_of_client, host_in, session_in
 from gitmem.integrations.install import install as hosts
 from gitmem.integrations.install.install import Installed
-from gitmem.integrations.install.locations import Program
-from gitmem.integrations.install.parts.permissions import VERBS
-from gitmem.integrations.install.parts.policy import policy
+from gitmem.integrations.install.parts.permissions import VERBS, policy
 from gitmem.integrations.install.parts.sections import BEGIN
 from gitmem.memory.group import Store
 

@@ -17,7 +17,7 @@ from gitmem.integrations.install import files
 from gitmem.integrations.install.parts.permissions import VERBS, put_rules, take_rules
 from gitmem.integrations.install.record import installs
 from gitmem.integrations.install.rewire import Rewired, rewire
-from gitmem.integrations.install.skills.files import alias_layouts, shipped_folder, skill_files
+from gitmem.integrations.install.skills import alias_layouts, shipped_folder, skill_files
 from gitmem.memory.admin.groups import remove_group, rename_group
 from gitmem.memory.admin.init import init
 from gitmem.memory.admin.link import link, unlink

@@ -233,7 +233,7 @@ def test_a_config_that_nobody_can_read_is_told_and_left(linked: Linked) -> None:
     done = linked.install("codex")
 
     assert config(linked).read_bytes() == b"model = \n"
-    assert any("the sandbox was not opened for memory" in each for each in done.remarks)
+    assert any("the sandbox still denies writes to memory" in each for each in done.remarks)
     linked.uninstall("codex")
     assert config(linked).read_bytes() == b"model = \n"
 

@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.integrations.host_memory.folders import folder_names
 from gitmem.integrations.hosts.table import HOSTS
-from gitmem.integrations.install.locations import SCOPES
+from gitmem.integrations.install.host_files import SCOPES
 from gitmem.integrations.install.record import installs
 from gitmem.memory.admin.link import unlink
 from gitmem.memory.group import Store

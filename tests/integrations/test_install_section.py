@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.integrations.install.parts.sections import section
-from gitmem.integrations.install.skills.files import shipped_folder, skill_files
+from gitmem.integrations.install.skills import shipped_folder, skill_files
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Store
 from gitmem.memory.layouts import shipped, shipped_layout

@@ -9,15 +9,19 @@ import yaml
 
 from gitmem import __version__
 from gitmem.integrations.hosts.table import HOSTS
-from gitmem.integrations.install.files import make
+from gitmem.integrations.install.files import digest, make
 from gitmem.integrations.install.record import Install, installs, remember
-from gitmem.integrations.install.skills.files import (
+from gitmem.integrations.install.skill_update import (
+    make_skills,
+    plan_removal,
+    plan_skills,
+    update_installed,
+)
+from gitmem.integrations.install.skills import (
     shipped_folder,
     skill_files,
     version,
 )
-from gitmem.integrations.install.skills.installed import make_skills, update_installed
-from gitmem.integrations.install.skills.update import plan_removal, plan_skills
 from gitmem.model import skill_rules
 from gitmem.model.text import frontmatter
 
@@ -87,21 +91,48 @@ def test_a_new_version_comes_and_a_second_time_nothing_happens(skills: Skills) -
     assert skills.version == 2
 
 
-def test_an_edit_stays_and_ours_lies_beside_it(skills: Skills) -> None:
+def test_an_edit_stays_and_a_new_version_is_named_once(skills: Skills) -> None:
     skills.write("a/SKILL.md", "mine")
-    assert skills.install() == ()  # nothing new to be told of
+    assert skills.install() == ()  # nothing new to report
 
     skills.ship({"a/SKILL.md": "a2"}, changed=["a"])
 
-    (said,) = skills.install()
-    assert said.startswith("a/SKILL.md was edited: it stays, and the new version lies beside it")
+    (remark,) = skills.install()
+    assert remark.startswith("a/SKILL.md was edited: it stays")
+    assert "--replace" in remark
     assert skills.files["a/SKILL.md"] == "mine"
-    assert skills.files["a/SKILL.md.gitmem-new"] == "a2"
     assert skills.install() == ()
-    assert skills.files["a/SKILL.md.gitmem-new"] == "a2"
+    assert {*skills.files} == {"a/SKILL.md", "b/SKILL.md", "b/more/x.md"}
 
 
-def test_who_takes_the_new_version_over_is_rid_of_the_copy(skills: Skills) -> None:
+def test_an_edit_is_replaced_on_request_and_comes_back(skills: Skills) -> None:
+    skills.write("a/SKILL.md", "mine")
+    skills.ship({"a/SKILL.md": "a2"}, changed=["a"])
+    skills.install()
+
+    plan = plan_skills(skills.source, "codex", skills.place, skills.known, replace=True)
+    make_skills(plan, skills.place, mode=0o600)
+
+    assert skills.files["a/SKILL.md"] == "a2"
+    assert plan.replaced == ("a/SKILL.md",)
+    gone = plan_removal(skills.place, plan.known, theirs={"a/SKILL.md": b"mine"})
+    make_skills(gone, skills.place, mode=0o600)
+    assert skills.files == {"a/SKILL.md": "mine"}
+
+
+def test_an_edit_behind_a_link_is_never_replaced(skills: Skills) -> None:
+    moved = (skills.place / "a" / "SKILL.md").rename(skills.place.parent / "mine.md")
+    (skills.place / "a" / "SKILL.md").symlink_to(moved)
+    moved.write_text("mine")
+    skills.ship({"a/SKILL.md": "a2"}, changed=["a"])
+
+    plan = plan_skills(skills.source, "codex", skills.place, skills.known, replace=True)
+    make_skills(plan, skills.place, mode=0o600)
+
+    assert moved.read_text() == "mine"
+
+
+def test_an_edit_that_equals_the_new_version_is_ours_again(skills: Skills) -> None:
     skills.write("a/SKILL.md", "mine")
     skills.ship({"a/SKILL.md": "a2"}, changed=["a"])
     skills.install()
@@ -109,10 +140,24 @@ def test_who_takes_the_new_version_over_is_rid_of_the_copy(skills: Skills) -> No
     skills.write("a/SKILL.md", "a2")
     skills.install()
 
-    assert "a/SKILL.md.gitmem-new" not in skills.files
     skills.ship({"a/SKILL.md": "a3"}, changed=["a"])
     assert skills.install() == ()
     assert skills.files["a/SKILL.md"] == "a3"
+
+
+def test_copies_that_an_older_release_laid_beside_an_edit_are_removed(skills: Skills) -> None:
+    """It wrote the new version as NAME.gitmem-new, and recorded it."""
+    for name, edited in (("a/SKILL.md.gitmem-new", False), ("b/SKILL.md.gitmem-new", True)):
+        skills.write(name, "new")
+        skills.known[name] = digest(b"new")
+        if edited:
+            skills.write(name, "half of a merge")
+
+    (remark,) = skills.install()
+
+    assert remark == "b/SKILL.md.gitmem-new was edited: it stays"
+    assert "a/SKILL.md.gitmem-new" not in skills.files
+    assert skills.files["b/SKILL.md.gitmem-new"] == "half of a merge"
 
 
 def test_a_folder_of_somebody_else_is_left_and_named(tmp_path: Path) -> None:
@@ -122,14 +167,9 @@ def test_a_folder_of_somebody_else_is_left_and_named(tmp_path: Path) -> None:
 
     said = skills.install()
 
-    assert said == ("a is not gitmem's: it stays, and ours lies beside it as SKILL.md.gitmem-new",)
+    assert said == ("a is not gitmem's: it stays, and gitmem's skill a is not installed",)
     assert skills.install() == said
-    assert skills.files == {
-        "a/SKILL.md": "theirs",
-        "a/SKILL.md.gitmem-new": "a1",
-        "a/x.md.gitmem-new": "x1",
-        "b/SKILL.md": "b1",
-    }
+    assert skills.files == {"a/SKILL.md": "theirs", "b/SKILL.md": "b1"}
     plan = plan_removal(skills.place, skills.known)
     make_skills(plan, skills.place, mode=0o600)
     assert plan.remarks == ()
@@ -143,26 +183,12 @@ def test_ours_takes_the_place_of_one_that_somebody_gave_up(tmp_path: Path) -> No
     skills.install()
     skills.ship({"a/SKILL.md": "a2"}, changed=["a"])
     skills.install()
-    assert skills.files == {"a/SKILL.md": "theirs", "a/SKILL.md.gitmem-new": "a2"}
+    assert skills.files == {"a/SKILL.md": "theirs"}
 
     (skills.place / "a" / "SKILL.md").unlink()
 
     assert skills.install() == ()
     assert skills.files == {"a/SKILL.md": "a2"}
-
-
-def test_a_copy_beside_that_somebody_changed_or_removed_stays_so(tmp_path: Path) -> None:
-    skills = Skills(tmp_path)
-    skills.ship({"a/SKILL.md": "a1", "a/x.md": "x1"}, added=["a"])
-    skills.write("a/SKILL.md", "theirs")
-    skills.install()
-    skills.write("a/SKILL.md.gitmem-new", "half of a merge")
-    (skills.place / "a" / "x.md.gitmem-new").unlink()
-    skills.ship({"a/SKILL.md": "a2", "a/x.md": "x2"}, changed=["a"])
-
-    skills.install(put_back=False)
-
-    assert skills.files == {"a/SKILL.md": "theirs", "a/SKILL.md.gitmem-new": "half of a merge"}
 
 
 @pytest.mark.parametrize("is_link", [True, False])
@@ -176,7 +202,8 @@ def test_what_is_no_folder_of_a_skill_is_left(tmp_path: Path, is_link: bool) -> 
     else:
         (skills.place / "a").write_text("theirs")
 
-    assert skills.install() == ("a is not gitmem's: it stays, and this skill is not installed",)
+    (remark,) = skills.install()
+    assert remark.startswith("a is not gitmem's: it stays")
     assert list((tmp_path / "theirs").iterdir()) == []
 
 
@@ -189,7 +216,7 @@ def test_what_somebody_moved_and_linked_is_not_deleted(skills: Skills, linked: s
     make_skills(plan, skills.place, mode=0o600)
 
     assert skills.files["a/SKILL.md"] == "a1" if linked != "a" else (moved / "SKILL.md").exists()
-    assert "a/SKILL.md is reached by a link: it stays" in plan.remarks[0]
+    assert "a/SKILL.md is behind a link: it stays" in plan.remarks[0]
     assert not (skills.place / "b").exists()
 
 
@@ -208,7 +235,6 @@ def test_a_file_that_somebody_put_into_our_folder_is_not_written_over(skills: Sk
 
     assert len(skills.install()) == 1
     assert skills.files["a/notes.md"] == "theirs"
-    assert skills.files["a/notes.md.gitmem-new"] == "ours"
 
 
 def test_a_skill_under_a_new_name_leaves_edits_and_additions_where_they_are(
@@ -219,7 +245,7 @@ def test_a_skill_under_a_new_name_leaves_edits_and_additions_where_they_are(
     skills.withdraw("b")
     skills.ship({"c/SKILL.md": "c2", "c/more/x.md": "x2"}, removed=["b"], added=["c"])
 
-    assert skills.install() == ("b/SKILL.md was edited: it stays, though not ours",)
+    assert skills.install() == ("b/SKILL.md was edited: it stays",)
     assert skills.files == {
         "a/SKILL.md": "a1",
         "b/SKILL.md": "mine",
@@ -235,7 +261,7 @@ def test_a_new_name_that_somebody_took_first_stays_theirs(skills: Skills) -> Non
     skills.ship({"c/SKILL.md": "a2"}, removed=["a"], added=["c"])
 
     (said,) = skills.install()
-    assert said.startswith("c is not gitmem's: it stays, and ours lies beside it")
+    assert said.startswith("c is not gitmem's: it stays")
     assert skills.files["c/SKILL.md"] == "theirs"
     assert "a/SKILL.md" not in skills.files
 
@@ -246,7 +272,7 @@ def test_a_removed_skill_goes_unless_it_was_edited(skills: Skills) -> None:
     skills.withdraw("b")
     skills.ship({"z/SKILL.md": "z2"}, removed=["a", "b"], added=["z"])
 
-    assert skills.install() == ("b/more/x.md was edited: it stays, though not ours",)
+    assert skills.install() == ("b/more/x.md was edited: it stays",)
     assert skills.files == {"b/more/x.md": "mine", "z/SKILL.md": "z2"}
     assert not (skills.place / "a").exists()
 
@@ -302,7 +328,7 @@ def test_maintenance_tells_of_a_record_that_cannot_be_read(tmp_path: Path) -> No
 
     (done,) = update_installed(tmp_path)
 
-    assert "installs.json cannot be read" in done.remarks[0]
+    assert "installs.json is unreadable" in done.remarks[0]
 
 
 def test_the_migrations_that_ship_lead_to_the_skills_that_ship() -> None:
@@ -353,19 +379,3 @@ def test_an_update_that_broke_off_goes_on_where_it_was(skills: Skills) -> None:
     assert (again.remarks, taken.remarks) == ((), ())
     assert {each.path.name for each in taken.changes if each.after is None} >= {"SKILL.md"}
     assert len(taken.changes) == len(before)
-
-
-def test_a_merge_that_somebody_has_begun_is_not_written_over(skills: Skills) -> None:
-    skills.install()
-    skills.write("a/SKILL.md", "mine")
-    for number in (2, 3):
-        skills.ship({"a/SKILL.md": f"a{number}"}, changed=["a"])
-        said = skills.install()
-        if number == 2:
-            skills.write("a/SKILL.md.gitmem-new", "half of a merge")
-
-    assert skills.files["a/SKILL.md.gitmem-new"] == "half of a merge"
-    assert "both stay" in said[0]
-    (skills.place / "a" / "SKILL.md.gitmem-new").unlink()
-    skills.install()
-    assert skills.files["a/SKILL.md.gitmem-new"] == "a3"

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.integrations.hosts.login import login_environ
+from gitmem.integrations.hosts.program import find_program, login_environ
 from gitmem.integrations.install.install import Installed
-from gitmem.integrations.install.locations import find_program
 from gitmem.integrations.install.record import installs
 from gitmem.integrations.install.rewire import rewire
 from tests.integrations.test_install import Machine, tree

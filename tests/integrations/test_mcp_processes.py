@@ -582,8 +582,8 @@ class TestTheBeginning:
 
         done = blocked()
         assert (done.returncode, done.stdout) == (3, "")
-        assert done.stderr.startswith("error: `gitmem mcp` needs the package mcp, 2.3 or newer")
-        assert "hint: install it: pip install 'gitmem-cli[mcp]'" in done.stderr
+        assert done.stderr.startswith("error: the MCP server needs the package mcp, 2.3 or newer")
+        assert "uv tool install '.[mcp]'" in done.stderr
         error = json.loads(blocked("--json").stdout)["error"]
         assert (error["code"], error["extra"]) == ("extra-missing", "mcp")
         assert blocked("--help").returncode == 0
@@ -593,4 +593,4 @@ class TestTheBeginning:
 
         assert said.code == 0
         assert all(tool.name in said.out for tool in TOOLS)
-        assert "gitmem-cli[mcp]" in said.out
+        assert "'.[mcp]'" in said.out

@@ -518,4 +518,4 @@ def test_without_the_sdk_it_says_what_to_install() -> None:
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert "pip install 'gitmem-cli[anthropic]'" in done.stdout
+    assert "pip install --upgrade anthropic" in done.stdout

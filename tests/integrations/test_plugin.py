@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from gitmem import __version__
-from gitmem.integrations.install.skills.plugin import plugin_files, plugin_folder, write_plugin
+from gitmem.integrations.install.skills import plugin_files, plugin_folder, write_plugin
 from gitmem.model import skill_rules
 
 ROOT = Path(__file__).parents[2]

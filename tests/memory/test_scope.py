@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import PathRefused, Refused
-from gitmem.integrations.doctor.machine import store_findings
+from gitmem.integrations.doctor.machine import store_faults
 from gitmem.memory.admin.check import check
 from gitmem.memory.admin.init import init
 from gitmem.memory.adopt.adopt import adopt
@@ -394,7 +394,7 @@ class TestGitignore:
         found = status(group)
         assert found.gitignored == ("users/",)
         assert (found.health, found.concerns[-1]) == ("attention", "users/ hidden by .gitignore")
-        assert [each.code for each in store_findings(store, "main")] == ["layer-ignored"]
+        assert [each.code for each in store_faults(store, "main")] == ["layer-ignored"]
         relayout(group, "include: [users/]")
         capture(group)
         assert status(group).gitignored == ()

@@ -12,10 +12,10 @@ from typing import Any
 import gitmem as package
 from gitmem.integrations.host_memory.adopt import adopt_own
 from gitmem.integrations.host_memory.folders import folder_names
+from gitmem.integrations.hosts.program import Program
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.integrations.install import install as wiring
 from gitmem.integrations.install.install import Installed
-from gitmem.integrations.install.locations import Program
 from gitmem.memory.group import Group, Store, Who
 from tests.support.git import git
 

@@ -1,3 +1,1 @@
-"""What is wired, what is not, and what would make a hook fail."""
-
-from __future__ import annotations
+"""Faults between a host and its memory: found and reported, never repaired."""

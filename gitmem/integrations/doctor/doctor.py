@@ -1,43 +1,42 @@
-"""What is wired, what is not, and what would make a hook fail: looked at, never changed."""
+"""Check everything between hosts and their memory; change nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from shlex import quote
 from typing import NamedTuple
 
 from gitmem.errors import GitmemError
-from gitmem.integrations.doctor.calls import call_findings
-from gitmem.integrations.doctor.findings import Finding, Running, Wiring
-from gitmem.integrations.doctor.former import former_notes
-from gitmem.integrations.doctor.hosts import host_findings, wirings
-from gitmem.integrations.doctor.machine import machine_findings, store_findings
-from gitmem.integrations.doctor.permissions import permission_findings
+from gitmem.integrations.doctor.access import permission_faults
+from gitmem.integrations.doctor.hosts import host_faults, old_system_notes
+from gitmem.integrations.doctor.machine import machine_faults, store_faults
 from gitmem.integrations.doctor.programs import (
-    other_store_findings,
-    program_findings,
+    call_faults,
+    other_store_faults,
+    program_faults,
     program_notes,
 )
-from gitmem.integrations.hosts.login import login_environ
+from gitmem.integrations.doctor.wiring import Checkup, Fault, Running, Wiring, wirings
+from gitmem.integrations.hosts.program import login_environ
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.memory.group import Group, Store
+from gitmem.model.hints import Hint, call
 
-__all__ = ["Doctored", "Finding", "Running", "Wiring", "doctor"]
+__all__ = ["Doctored", "Fault", "Running", "Wiring", "doctor"]
 
 
 class Doctored(NamedTuple):
-    """The state of everything between a host and its memory."""
+    """What each host has of gitmem, and the faults."""
 
     wired: tuple[Wiring, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Fault, ...]
     notes: tuple[str, ...] = ()
-    """What only a person can judge; it is no fault."""
+    """What only a person can judge; not a fault."""
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether there are no faults."""
         return not self.findings
 
 
@@ -50,66 +49,61 @@ def doctor(
     running: Running,
     managed: Path | None = None,
 ) -> Doctored:
-    """Look at the machine, the store, and each host in each scope; MANAGED are its rules."""
+    """Check the machine, the store, and each host; MANAGED are an administrator's settings."""
     wired = tuple(wirings(store.root, environ, project))
     bare = login_environ(environ)
-    found = [
-        *machine_findings(environ, running.python),
-        *store_findings(store, group),
-        *program_findings(wired, environ, bare, running),
-        *call_findings(store.root, wired, environ, bare, project),
-        *other_store_findings(store.root, wired),
-        *host_findings(store.root, wired, environ, project, managed),
-        *permission_findings(store, wired, environ, project, managed),
-        *_room_findings(store, group, wired, environ, project),
-        *_memory_findings(store, wired, environ, project),
-        *_nothing(wired),
-    ]
-    notes = (
-        *former_notes(store.root, wired, environ, project),
-        *program_notes(wired, environ, bare, running),
-    )
+    checkup = Checkup(store, group, environ, project, running, wired, bare, managed)
+    found = [*machine_faults(checkup), *store_faults(store, group)]
+    found += [fault for check in _CHECKS for fault in check(checkup)]
+    notes = (*old_system_notes(checkup), *program_notes(checkup))
     return Doctored(wired, tuple(found), tuple(dict.fromkeys(notes)))
 
 
-def _room_findings(
-    store: Store, group: str, wired: Sequence[Wiring], environ: Mapping[str, str], project: Path
-) -> Iterator[Finding]:
-    """Core files of GROUP that a session start of a wired host would cut or leave out."""
+def _room_faults(checkup: Checkup) -> Iterator[Fault]:
+    """Core files of the group that a session start of a wired host would cut or leave out."""
     from gitmem.integrations.hooks.context import core_cut, loaded_by_host
     from gitmem.integrations.hooks.protocol import room_of
 
-    hosts = dict.fromkeys(each.host for each in wired if each.events or each.plugin)
-    if not hosts or group not in store.names():
-        return
-    for host in hosts:
+    store, group = checkup.store, checkup.group
+    for host in checkup.hosts if group in store.names() else ():
         try:
             with closing(Group(store, group)) as opened:
-                shown = loaded_by_host(opened, HOSTS[host], environ, str(project))
+                project = str(checkup.project)
+                shown = loaded_by_host(opened, HOSTS[host], checkup.environ, project)
                 cut = core_cut(opened, room_of(host), HOSTS[host].format, shown)
-        except (GitmemError, OSError):  # told already
+        except (GitmemError, OSError):  # a fault of its own
             return
         if cut:
-            yield Finding(
+            yield Fault(
                 "core-cut",
                 f"a session start in {host} has no room for all of group {group}: {', '.join(cut)}",
-                f"`gitmem -g {quote(group)} status` shows the sizes: shorten or archive",
+                Hint(call("status", group=group), " shows the sizes: shorten or archive"),
             )
 
 
-def _memory_findings(
-    store: Store, wired: Sequence[Wiring], environ: Mapping[str, str], project: Path
-) -> Iterator[Finding]:
-    from gitmem.integrations.doctor.host_memory import host_memory_findings
+def _memory_faults(checkup: Checkup) -> Iterator[Fault]:
+    from gitmem.integrations.doctor.host_memory import host_memory_faults
 
     try:
-        yield from host_memory_findings(store, wired, environ, project)
-    except GitmemError:  # a record or a config.yaml that cannot be read is told already
+        yield from host_memory_faults(checkup)
+    except GitmemError:  # an unreadable record or config.yaml is a fault of its own
         return
 
 
-def _nothing(wired: Sequence[Wiring]) -> Iterator[Finding]:
-    if not any(each.events or each.plugin for each in wired):
+def _not_wired(checkup: Checkup) -> Iterator[Fault]:
+    if not checkup.hosts:
         first, *others = HOSTS
-        hint = f"`gitmem install {first}`, or one of {', '.join(others)} in its place"
-        yield Finding("not-wired", "no host calls gitmem", hint)
+        hint = Hint(call("install", first), f", or one of {', '.join(others)} in its place")
+        yield Fault("not-wired", "no host calls gitmem", hint)
+
+
+_CHECKS: tuple[Callable[[Checkup], Iterator[Fault]], ...] = (
+    program_faults,
+    call_faults,
+    other_store_faults,
+    host_faults,
+    permission_faults,
+    _room_faults,
+    _memory_faults,
+    _not_wired,
+)

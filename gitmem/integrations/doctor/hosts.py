@@ -1,279 +1,250 @@
-"""Each host in each scope: what it reads of ours, and what in its settings is against us."""
+"""Faults in the files of each host: settings, hooks, skills, and parts of an old memory system."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import BadInput, GitmemError, Refused
-from gitmem.integrations.doctor import codex
-from gitmem.integrations.doctor.findings import Finding, Wiring
-from gitmem.integrations.doctor.former import former_findings
-from gitmem.integrations.hosts.table import CLAUDE, CODEX, COPILOT, GEMINI, HOSTS
+from gitmem.errors import GitmemError, Refused
+from gitmem.integrations.doctor import access
+from gitmem.integrations.doctor.wiring import Checkup, Fault, Wiring, all_files
+from gitmem.integrations.hosts.program import Program
+from gitmem.integrations.hosts.table import CLAUDE, CODEX, COPILOT, GEMINI
 from gitmem.integrations.install.files import read_file, text_of
-from gitmem.integrations.install.former import hooks_left
-from gitmem.integrations.install.locations import PROJECT, SCOPES, Places, Program, places
-from gitmem.integrations.install.parts.hooks import PROMPTS, events_wired, wanted_handlers
+from gitmem.integrations.install.host_files import (
+    PROJECT,
+    HostFiles,
+    read_settings,
+    table_in,
+    texts_in,
+)
+from gitmem.integrations.install.old_system import hooks_left, leftovers, old_system, remedy
+from gitmem.integrations.install.parts.hooks import PROMPTS, events_wired, shipped_handlers
 from gitmem.integrations.install.parts.mcp import NAME
-from gitmem.integrations.install.parts.sections import check_marks, has_section
-from gitmem.integrations.install.parts.settings import plugin_at, read_settings
-from gitmem.integrations.install.record import install_of
-from gitmem.integrations.install.skills.files import SKILL, shipped_folder
-from gitmem.integrations.install.skills.update import as_shipped, plan_skills
+from gitmem.integrations.install.parts.sections import check_marks
+from gitmem.integrations.install.record import Install, install_of
+from gitmem.integrations.install.remarks import shadow_in_other_scope, shadowed
+from gitmem.integrations.install.skill_update import as_shipped, plan_skills
+from gitmem.integrations.install.skills import SKILL, shipped_folder
 from gitmem.integrations.transcripts.readers import home_in
+from gitmem.memory.group import Group, Store
+from gitmem.memory.layouts import layout_of
+from gitmem.model.hints import Hint, call
 
 Settings = dict[Path, dict[str, Any]]
-_BROKEN = "mend it by hand: its host cannot read it, either"
+_BROKEN = "edit it by hand: its host cannot read it, either"
+_SWITCH_ON = "set it to true there, or remove it"
 _SWITCHES = {
-    "disableAllHooks": "set it to false there, or take it out",
-    "allowManagedHooksOnly": "only your administrator can: ask to have gitmem's hooks managed",
+    "disableAllHooks": "set it to false there, or remove it",
+    "allowManagedHooksOnly": "ask your administrator to add gitmem's hooks to the managed ones",
 }
 
 
-def _all_places(environ: Mapping[str, str], project: Path) -> Iterator[Places]:
-    for host in HOSTS:
-        for scope in SCOPES:
-            try:
-                yield places(host, scope, environ, project)
-            except BadInput:  # the home folder is no project
-                continue
-
-
-def wirings(store: Path, environ: Mapping[str, str], project: Path) -> Iterator[Wiring]:
-    """What each host has of us; a host that is not on this machine is left out."""
-    for where in _all_places(environ, project):
-        if where.hooks.parent.is_dir() or where.memory.is_file():
-            yield _wiring(store, where)
-
-
-def _wiring(store: Path, where: Places) -> Wiring:
-    row = Wiring(where.host, where.scope, str(where.hooks))
-    try:
-        settings = read_settings(where.hooks)
-        servers = read_settings(where.mcp) if where.mcp else {}
-        memory = text_of(where.memory, read_file(where.memory))
-    except GitmemError as error:
-        return row._replace(problem=error.message)
-    calls = events_wired(settings)
-    named = servers.get(HOSTS[where.host].servers)
-    ways = (words[: words.index("hook")] for words in calls.values())
-    return row._replace(
-        events=tuple(calls),
-        commands=tuple(dict.fromkeys(ways)),
-        skills=_count(store, where),
-        section=has_section(memory),
-        mcp=isinstance(named, dict) and NAME in named,
-        plugin=plugin_at(where),
-    )
-
-
-def _count(store: Path, where: Places) -> int:
-    """How many skills are ours there: what was given, edited or not, and what is as it ships."""
-    given: Mapping[str, str] = {}
-    with suppress(GitmemError):  # told already
-        given = install_of(store, where).skills
-    ours = {*given, *as_shipped(shipped_folder(), where.host, where.skills)}
-    return sum((where.skills / each).is_file() for each in ours if each.endswith(f"/{SKILL}"))
-
-
-def host_findings(
-    store: Path,
-    wired: Sequence[Wiring],
-    environ: Mapping[str, str],
-    project: Path,
-    managed: Path | None,
-) -> Iterator[Finding]:
-    """What keeps the hosts that call us from doing so, or from doing it once."""
+def host_faults(checkup: Checkup) -> Iterator[Fault]:
+    """What stops hosts from calling gitmem, or makes them call it twice."""
+    store, wired = checkup.store.root, checkup.wired
     for each in wired:
         if each.problem:
-            yield Finding("settings-broken", each.problem, _BROKEN)
-    for where in _all_places(environ, project):
-        yield from _local_findings(where)
-        yield from _mark_findings(where)
+            yield Fault("settings-broken", each.problem, _BROKEN)
+    for where in all_files(checkup.environ, checkup.project):
+        yield from _local_faults(where)
+        yield from _marker_faults(where)
         row = next((x for x in wired if (x.host, x.scope) == where[:2]), None)
         if row and row.events:
-            yield from _age_findings(store, where, row)
-    for host, look in _LOOKS.items():
-        rows = [x for x in wired if x.host == host and (x.events or x.plugin)]
+            yield from _age_faults(store, where, row)
+    for host, check in _CHECKS.items():
+        rows = [x for x in wired if x.host == host and x.is_wired]
         if rows:
-            yield from _double_findings(host, rows)
-            yield from former_findings(store, host, rows, environ, project)
-            files = _settings(_files(host, environ, project, managed))
-            yield from _hidden_findings(rows, files)
-            yield from _managed_findings(managed, files)
-            yield from look(store, files, home_in(environ))
+            yield from _double_faults(rows)
+            yield from _old_system_faults(checkup, host, rows)
+            files = _settings(checkup, host)
+            yield from _hidden_faults(rows, files)
+            yield from _managed_faults(checkup.managed, files)
+            yield from check(store, files, home_in(checkup.environ))
 
 
-def _local_findings(where: Places) -> Iterator[Finding]:
-    """Settings of this person alone that cannot be read: nobody knows what they call."""
+def _local_faults(where: HostFiles) -> Iterator[Fault]:
+    """Unreadable settings of this person alone, whose hooks are unknown."""
     try:
         read_settings(where.local) if where.local else {}
     except GitmemError as error:
-        yield Finding("settings-broken", error.message, _BROKEN)
+        yield Fault("settings-broken", error.message, _BROKEN)
 
 
-def _mark_findings(where: Places) -> Iterator[Finding]:
-    """A section of which nobody can say where it ends: it is neither renewed nor taken out."""
+def _marker_faults(where: HostFiles) -> Iterator[Fault]:
+    """A section without a clear end, which is neither updated nor removed."""
     try:
         check_marks(text_of(where.memory, read_file(where.memory)))
     except Refused as error:
-        again = f"then `gitmem install {where.host} --scope {where.scope}`"
-        said = f"{where.memory}: {error.message}"
-        yield Finding("section-broken", said, f"mend or remove them by hand, {again}")
+        again = call("install", where.host, scope=where.scope)
+        what = f"{where.memory}: {error.message}"
+        yield Fault("section-broken", what, Hint("correct or remove them by hand, then ", again))
 
 
-def _age_findings(store: Path, where: Places, row: Wiring) -> Iterator[Finding]:
-    again = f"`gitmem install {where.host} --scope {where.scope}`"
-    wanted = wanted_handlers(
-        where.host, Program(("gitmem",)), on_prompt=not PROMPTS.isdisjoint(row.events)
-    )
-    missing = [event for event in wanted if event not in row.events]
+def _age_faults(store: Path, where: HostFiles, row: Wiring) -> Iterator[Fault]:
+    again = Hint(row.install())
+    on_prompt = not PROMPTS.isdisjoint(row.events)
+    handlers = shipped_handlers(where.host, Program(("gitmem",)), on_prompt=on_prompt)
+    missing = [event for event in handlers if event not in row.events]
     if missing:
-        yield Finding("hooks-old", f"{row.settings} does not answer {', '.join(missing)}", again)
+        yield Fault("hooks-old", f"{row.settings} has no hook for {', '.join(missing)}", again)
     try:
         known = install_of(store, where)
     except GitmemError as error:
-        yield Finding("record-broken", error.message, error.hint)
+        yield Fault("record-broken", error.message, error.hint)
         return
     plan = plan_skills(shipped_folder(), where.host, where.skills, known.skills, put_back=False)
     if plan.changes:
         old = sorted({x.path.relative_to(where.skills).parts[0] for x in plan.changes})
-        said = f"not as they should be in {where.skills}: {', '.join(old)}"
-        yield Finding("skills-stale", said, again)
+        yield Fault("skills-stale", f"outdated skills in {where.skills}: {', '.join(old)}", again)
 
 
-def _double_findings(host: str, rows: Sequence[Wiring]) -> Iterator[Finding]:
-    # A folder that both scopes share by a link is one file, whose calls a host makes once.
+def _double_faults(rows: Sequence[Wiring]) -> Iterator[Fault]:
+    # A folder that both scopes share by a link is one file, whose hooks a host calls once.
     called = list({os.path.realpath(each.settings): each for each in rows if each.events}.values())
     plugin = next((each for each in rows if each.plugin), None)
     if plugin and called:
-        yield Finding(
-            "double",
-            f"the plugin {plugin.plugin} and {called[0].settings} both call gitmem",
-            f"`gitmem install {host} --scope {called[0].scope} --uninstall`",
-        )
+        what = f"the plugin {plugin.plugin} and {called[0].settings} both call gitmem"
+        yield Fault("double", what, Hint(called[0].install("uninstall")))
     if len(called) > 1:
-        yield Finding(
-            "double",
-            f"{' and '.join(each.settings for each in called)} both call gitmem",
-            f"`gitmem install {host} --scope {PROJECT} --uninstall`",
-        )
+        what = f"{' and '.join(each.settings for each in called)} both call gitmem"
+        way = call("install", called[0].host, scope=PROJECT, uninstall=True)
+        yield Fault("double", what, Hint(way))
 
 
-def _managed_findings(managed: Path | None, files: Settings) -> Iterator[Finding]:
-    """Hooks of another memory system that an administrator has set."""
+def _managed_faults(managed: Path | None, files: Settings) -> Iterator[Fault]:
+    """Hooks of another memory system in an administrator's settings."""
     if managed in files:
-        hint = f"take it out of {managed}: gitmem does not write that file"
+        hint = f"remove it from {managed}: gitmem does not write that file"
         for each in hooks_left(managed, files[managed]):
-            yield Finding("memory-twice", each.said, hint)
+            yield Fault("memory-twice", each.message, hint)
 
 
-def _hidden_findings(rows: Sequence[Wiring], files: Settings) -> Iterator[Finding]:
-    """Calls in files that `install` does not write: they are made as well."""
+def _hidden_faults(rows: Sequence[Wiring], files: Settings) -> Iterator[Fault]:
+    """Calls in files that `install` does not write: the host makes them as well."""
     known = {os.path.realpath(each.settings) for each in rows}
-    for path, said in files.items():
-        if os.path.realpath(path) not in known and events_wired(said):
-            text = f"{path} calls gitmem, too: everything happens twice"
-            yield Finding("double", text, f"take those lines out of {path}")
+    for path, settings in files.items():
+        if os.path.realpath(path) not in known and events_wired(settings):
+            what = f"{path} calls gitmem, too: everything happens twice"
+            yield Fault("double", what, f"remove those lines from {path}")
 
 
-def _files(
-    host: str, environ: Mapping[str, str], project: Path, managed: Path | None
-) -> Iterator[Path]:
-    """The files whose settings count for HOST here."""
-    for where in _all_places(environ, project):
-        if where.host == host:
-            yield from (*where.settings, *where.switches)
-    if managed and host == CLAUDE:
-        yield managed
-
-
-def _settings(files: Iterator[Path]) -> Settings:
+def _settings(checkup: Checkup, host: str) -> Settings:
+    """The settings that apply to HOST here, by their files."""
+    where = list(checkup.files_of(host))
+    paths = [path for each in where for path in (*each.settings, *each.switches)]
     found = {}
-    for path in files:
+    for path in (*paths, checkup.managed) if checkup.managed and host == CLAUDE else paths:
         try:
             found[path] = read_settings(path)
-        except GitmemError:  # told already, where it is one of ours
+        except GitmemError:  # a fault of its own
             found[path] = {}
     return found
 
 
-def _claude_findings(store: Path, files: Settings, home: Path) -> Iterator[Finding]:
-    for path, said in files.items():
+def _disabled(name: str, path: Path, hint: str) -> Fault:
+    return Fault("hooks-disabled", f"{name} in {path}: no hook runs", hint)
+
+
+def _claude_faults(store: Path, files: Settings, home: Path) -> Iterator[Fault]:
+    for path, settings in files.items():
         for name, hint in _SWITCHES.items():
-            if said.get(name) is True:
-                yield Finding("hooks-disabled", f"{name} is set in {path}: no hook runs", hint)
-    boxes = {path: each for path, said in files.items() if (each := _table(said, "sandbox"))}
-    if not any(box.get("enabled") is True for box in boxes.values()):
-        return
-    rules = [_table(box, "filesystem") for box in boxes.values()]
-    denied = [x for rule in rules for key in ("denyWrite", "denyRead") for x in _texts(rule, key)]
-    allowed = [x for rule in rules for x in _texts(rule, "allowWrite")]
-    if any(_covers(x, store, home) for x in denied):
-        where, what = "denyWrite and denyRead", "denies"
-    elif not any(_covers(x, store, home) for x in allowed):
-        where, what = "allowWrite", "does not allow"
-    else:
-        return
-    yield Finding(
-        "sandbox",
-        f"the sandbox {what} writing to {store}: `gitmem write` fails in the model's shell",
-        f"see to sandbox.filesystem.{where} in {next(iter(boxes))}; hooks and MCP are not affected",
-    )
+            if settings.get(name) is True:
+                yield _disabled(f"{name} is set", path, hint)
+    yield from access.claude_sandbox_faults(store, files, home)
 
 
-def _codex_findings(store: Path, files: Settings, home: Path) -> Iterator[Finding]:
-    for path, said in files.items():
-        if _table(said, "features").get("hooks") is False:
-            text = f"hooks = false stands under [features] in {path}: no hook runs"
-            yield Finding("hooks-disabled", text, "set it to true there, or take it out")
-    yield from codex.sandbox_findings(store, files, home)
-    yield from codex.trust_findings(files)
+def _codex_faults(store: Path, files: Settings, home: Path) -> Iterator[Fault]:
+    for path, settings in files.items():
+        if table_in(settings, "features").get("hooks") is False:
+            yield _disabled("hooks = false under [features]", path, _SWITCH_ON)
+    yield from access.codex_sandbox_faults(store, files, home)
+    yield from access.trust_faults(files)
 
 
-def _gemini_findings(store: Path, files: Settings, home: Path) -> Iterator[Finding]:
-    for path, said in files.items():
-        switch = _table(said, "hooksConfig")
+def _gemini_faults(store: Path, files: Settings, home: Path) -> Iterator[Fault]:
+    for path, settings in files.items():
+        switch = table_in(settings, "hooksConfig")
         if switch.get("enabled") is False:
-            text = f"hooksConfig.enabled is false in {path}: no hook runs"
-            yield Finding("hooks-disabled", text, "set it to true there, or take it out")
-        if NAME in _texts(switch, "disabled"):
-            text = f"hooksConfig.disabled names {NAME} in {path}: no hook of it runs"
-            yield Finding("hooks-disabled", text, f"take {NAME} out of that list")
+            yield _disabled("hooksConfig.enabled is false", path, _SWITCH_ON)
+        if NAME in texts_in(switch, "disabled"):
+            what = f"hooksConfig.disabled names {NAME}"
+            yield _disabled(what, path, f"remove {NAME} from that list")
 
 
-def _copilot_findings(store: Path, files: Settings, home: Path) -> Iterator[Finding]:
-    for path, said in files.items():
-        if said.get("disableAllHooks") is True:
-            text = f"disableAllHooks is set in {path}: no hook runs"
-            yield Finding("hooks-disabled", text, _SWITCHES["disableAllHooks"])
+def _copilot_faults(store: Path, files: Settings, home: Path) -> Iterator[Fault]:
+    for path, settings in files.items():
+        if settings.get("disableAllHooks") is True:
+            yield _disabled("disableAllHooks is set", path, _SWITCHES["disableAllHooks"])
 
 
-_LOOKS = {
-    CLAUDE: _claude_findings,
-    CODEX: _codex_findings,
-    GEMINI: _gemini_findings,
-    COPILOT: _copilot_findings,
+_CHECKS: Mapping[str, Callable[[Path, Settings, Path], Iterator[Fault]]] = {
+    CLAUDE: _claude_faults,
+    CODEX: _codex_faults,
+    GEMINI: _gemini_faults,
+    COPILOT: _copilot_faults,
 }
 
 
-def _table(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
-    found = settings.get(name)
-    return found if isinstance(found, dict) else {}
+def _old_system_faults(checkup: Checkup, host: str, rows: Sequence[Wiring]) -> Iterator[Fault]:
+    """Old hooks that show memory twice, old instructions, and skills that load instead of ours."""
+    wired = [each.scope for each in rows]
+    found = list(_installs(checkup, host))
+    layout = next(filter(None, (_layout(checkup.store, known.group) for _, known in found)), "")
+    # A plugin brings its skills under names of its own.
+    is_needed = any(each.events and not each.plugin for each in rows)
+    for there, known in found:
+        for each in leftovers(there):
+            hint = each.by_hand or remedy(there, wired)
+            if each.is_hook:
+                yield Fault("memory-twice", each.message, hint)
+            elif each.is_known:
+                yield Fault("section-old", each.message, hint)
+        hidden = shadowed(there, known, layout) if is_needed else ()
+        for name in hidden:
+            yield _shadow_fault(there, name, known, wired)
+        yield from _old_skill_faults(there, known, hidden)
 
 
-def _texts(settings: Mapping[str, Any], name: str) -> list[str]:
-    found = settings.get(name)
-    return [x for x in found if isinstance(x, str)] if isinstance(found, list) else []
+def _layout(store: Store, group: str) -> str:
+    """The name of the layout of GROUP, whose aliases count; empty where it is unreadable."""
+    with suppress(GitmemError), closing(Group(store, group)) as opened:
+        return layout_of(opened).name
+    return ""
 
 
-def _covers(rule: str, store: Path, home: Path) -> bool:
-    """Whether a path in a rule of a sandbox is the store, or a folder around it."""
-    plain = rule.removesuffix("/**").removesuffix("/*").rstrip("/")
-    if plain == "~" or plain.startswith("~/"):
-        plain = f"{home}{plain[1:]}"
-    folder = os.path.realpath(f"/{plain.lstrip('/')}")
-    return Path(folder) in (real := Path(os.path.realpath(store)), *real.parents)
+def old_system_notes(checkup: Checkup) -> Iterator[str]:
+    """Sections on memory whose origin only a person knows."""
+    for host in checkup.hosts:
+        for there, _ in _installs(checkup, host):
+            yield from (each.message for each in leftovers(there) if not each.is_known)
+
+
+def _installs(checkup: Checkup, host: str) -> Iterator[tuple[HostFiles, Install]]:
+    for there in checkup.files_of(host):
+        try:
+            yield there, install_of(checkup.store.root, there)
+        except GitmemError:  # an unreadable record is a fault of its own
+            return
+
+
+def _shadow_fault(there: HostFiles, name: str, known: Install, wired: Sequence[str]) -> Fault:
+    if known.skills or there.scope in wired:
+        what = f"{there.skills / name} is not gitmem's: it loads instead of gitmem's skill"
+        again = call("install", there.host, scope=there.scope, replace=True)
+        return Fault("skill-shadowed", what, Hint(again, " replaces it"))
+    return Fault("skill-shadowed", *shadow_in_other_scope(there, name))
+
+
+def _old_skill_faults(there: HostFiles, known: Install, reported: Sequence[str]) -> Iterator[Fault]:
+    """Skills of an old system under a name that ours do not use here."""
+    given = known.skills or as_shipped(shipped_folder(), there.host, there.skills)
+    ours = {each.partition("/")[0] for each in given}
+    for name in old_system().skills:
+        path = there.skills / name
+        if name not in (*ours, *reported) and (path / SKILL).is_file():
+            what = f"{path} is a skill of another memory system, which bypasses gitmem"
+            yield Fault("skill-old", what, f"move it out of {there.skills}")

@@ -1,68 +1,70 @@
-"""The machine and the store, as a hook will find them."""
+"""Faults of the machine and of the store."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 from shlex import quote
 from shutil import which
 
 from gitmem.errors import BadInput, GitmemError
-from gitmem.integrations.doctor.findings import Finding
+from gitmem.integrations.doctor.wiring import Checkup, Fault
 from gitmem.memory.group import Group, Store
+from gitmem.model.hints import Call, Hint, call
 from gitmem.model.layout.layout import Layout
 from gitmem.model.text.format import counted
 
 OLDEST = (3, 11)
 CONVERTED = {
-    "reftable": "git -C {gitdir} refs migrate --ref-format=files && {repaired}",
+    "reftable": "git -C {gitdir} refs migrate --ref-format=files",
     "sha256": (
         "mv {gitdir} {aside} && "
         "GIT_DEFAULT_REF_FORMAT=files git init -q --bare -b main --object-format=sha1 {gitdir} && "
         "git -C {aside} fast-export --all --signed-tags=strip | "
-        "git -C {gitdir} fast-import --quiet && {repaired}"
+        "git -C {gitdir} fast-import --quiet"
     ),
 }
-"""How a repository becomes one that we can read."""
+"""Commands that convert a repository into a form that gitmem reads."""
 
 
-def machine_findings(environ: Mapping[str, str], python: tuple[int, ...]) -> Iterator[Finding]:
-    """What the machine lacks."""
-    if python[:2] < OLDEST:
-        runs = ".".join(map(str, python[:2]))
-        yield Finding(
+def machine_faults(checkup: Checkup) -> Iterator[Fault]:
+    """Programs that are missing or too old."""
+    python = checkup.running.python[:2]
+    if python < OLDEST:
+        runs = ".".join(map(str, python))
+        yield Fault(
             "python-old",
-            f"this is Python {runs}, and gitmem needs 3.11",
-            "install it anew under a newer Python: `uv tool install --python 3.12 gitmem-cli`",
+            f"Python {runs} is too old: gitmem needs 3.11",
+            "run `uv tool install --python 3.12 .` in the checkout of gitmem",
         )
-    if which("git", path=environ.get("PATH")) is None:
-        yield Finding(
+    if which("git", path=checkup.environ.get("PATH")) is None:
+        yield Fault(
             "git-missing",
-            "there is no git: memory works, but is never packed",
-            "install git, then run `gitmem maintain`",
+            "no git on PATH: memory works, but is never packed",
+            Hint("install git, then run ", call("maintain")),
         )
 
 
-def store_findings(store: Store, group: str) -> Iterator[Finding]:
-    """What keeps us from the memory itself."""
+def store_faults(store: Store, group: str) -> Iterator[Fault]:
+    """Faults of the store and its groups; GROUP is the one that sessions here use."""
     if not store.root.is_dir():
-        yield Finding("store-missing", f"there is no store {store.root}", "`gitmem init`")
+        yield Fault("store-missing", f"no store {store.root}", Hint(call("init")))
         return
-    yield from _owner_findings(store)
-    yield from _config_findings(store)
+    yield from _owner_faults(store)
+    yield from _config_faults(store)
     if group not in store.names():
-        made = f"`gitmem init -g {quote(group)}`"
-        yield Finding("group-missing", f"the store has no group {group!r}", made)
+        made = Hint(call("init", group=group))
+        yield Fault("group-missing", f"no group {group!r} in the store", made)
     for name in store.names():
-        yield from _group_findings(store, name)
-    yield from _late_findings(store)
+        yield from _group_faults(store, name)
+    yield from _late_faults(store)
 
 
-def _late_findings(store: Store) -> Iterator[Finding]:
-    """Hooks that had to end without a word."""
+def _late_faults(store: Store) -> Iterator[Fault]:
+    """Hooks that were ended at their deadline."""
     from time import time
 
     from gitmem.integrations.hooks.deadline import NAME, late_hooks
@@ -71,31 +73,33 @@ def _late_findings(store: Store) -> Iterator[Finding]:
     if found:
         events = ", ".join(sorted({event for event, _ in found}))
         last = datetime.fromtimestamp(found[-1][1]).astimezone()
-        yield Finding(
+        yield Fault(
             "hooks-late",
-            f"{counted(len(found), 'hook')} took too long and said nothing in the last week "
+            f"{counted(len(found), 'hook')} took too long and gave no answer in the last week "
             f"({events}; the last one at {last:%Y-%m-%d %H:%M})",
-            "`gitmem maintain` brings caches up to date; then forget this: "
-            f"`rm {quote(str(store.root / NAME))}`",
+            Hint(
+                call("maintain"),
+                f" updates the caches; then clear this list: `rm {quote(str(store.root / NAME))}`",
+            ),
         )
 
 
-def _config_findings(store: Store) -> Iterator[Finding]:
+def _config_faults(store: Store) -> Iterator[Fault]:
     from gitmem.memory.admin.link import links
 
     try:
         found = links(store)
     except BadInput as error:
-        yield Finding("config-broken", error.message, error.hint)
+        yield Fault("config-broken", error.message, error.hint)
         return
     for each in found:
         if not each.exists:
-            said = f"{each.folder} is linked to the group {each.group!r}, which is not there"
-            yield Finding("link-dangling", said, f"`gitmem link {quote(each.folder)} --remove`")
+            what = f"{each.folder} is linked to the group {each.group!r}, which is missing"
+            yield Fault("link-dangling", what, Hint(call("link", each.folder, remove=True)))
 
 
 def _written_to(store: Store) -> Iterator[Path]:
-    """The folders in which a write makes files; `sudo gitmem` leaves some of them to root."""
+    """The folders in which a write creates files; `sudo` leaves some of them to root."""
     root = store.root
     yield from (root, root / "repos", root / "groups")
     for name in store.names() if os.access(root / "repos", os.R_OK) else ():
@@ -104,63 +108,59 @@ def _written_to(store: Store) -> Iterator[Path]:
         yield store.default_worktree(name)
 
 
-def _owner_findings(store: Store) -> Iterator[Finding]:
+def _owner_faults(store: Store) -> Iterator[Fault]:
     root = store.root
     for path in _written_to(store):
         with suppress(FileNotFoundError):
             owner = path.stat().st_uid
             if owner != os.geteuid():
-                yield Finding(
+                yield Fault(
                     "wrong-owner",
                     f"{path} belongs to user {owner}, and this is user {os.geteuid()}",
-                    f"sudo chown -R {os.geteuid()} {quote(str(root))}",
+                    f"`sudo chown -R {os.geteuid()} {quote(str(root))}`",
                 )
                 return
             if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-                closed = f"{path} is closed to its owner"
-                yield Finding("store-closed", closed, f"chmod -R u+rwX {quote(str(root))}")
+                closed = f"the mode of {path} denies its owner access"
+                yield Fault("store-closed", closed, f"`chmod -R u+rwX {quote(str(root))}`")
                 return
 
 
-def _group_findings(store: Store, name: str) -> Iterator[Finding]:
+def _group_faults(store: Store, name: str) -> Iterator[Fault]:
     gitdir = store.gitdir(name)
     found = store.unread(name)
     if found and found.form in CONVERTED:
         way = CONVERTED[found.form].format(
-            gitdir=quote(str(gitdir)),
-            aside=quote(str(gitdir.with_suffix(f".{found.form}"))),
-            repaired=f"gitmem check --repair -g {quote(name)}",
+            gitdir=quote(str(gitdir)), aside=quote(str(gitdir.with_suffix(f".{found.form}")))
         )
-        yield Finding(found.form, f"the repository of {name!r}: {found.said}", way)
+        hint = Hint(f"`{way}`, then ", call("check", group=name, repair=True))
+        yield Fault(found.form, f"the repository of {name!r}: {found.said}", hint)
         return
     try:
-        yield from _layout_findings(store, name)
+        yield from _layout_faults(store, name)
     except (GitmemError, OSError) as error:
-        said = error.message if isinstance(error, GitmemError) else str(error)
-        yield Finding("group-damaged", said, f"`gitmem check -g {quote(name)}`")
+        what = error.message if isinstance(error, GitmemError) else str(error)
+        yield Fault("group-damaged", what, Hint(call("check", group=name)))
 
 
-def _hidden_findings(group: Group, layout: Layout, mend: str) -> Iterator[Finding]:
-    """Notes that are never captured, because a `.gitignore` beside them names their folder."""
+def _hidden_faults(group: Group, layout: Layout, edit: Call) -> Iterator[Fault]:
+    """Layers whose files are never captured, because a `.gitignore` there names them."""
     from gitmem.memory.scope import gitignored_layers
 
     known = {path for path, _ in group.repository.snapshot().files()}
     found = ", ".join(gitignored_layers(group.worktree, layout, known))
     if found:
-        said = f"{found} of the group {group.name!r} is ignored by a .gitignore in its folder"
-        yield Finding("layer-ignored", said, f"add `include: [{found}]` with {mend}")
+        what = f"{found} of the group {group.name!r} is ignored by a .gitignore in its folder"
+        yield Fault("layer-ignored", what, Hint(f"add `include: [{found}]` with ", edit))
 
 
-def _layout_findings(store: Store, name: str) -> Iterator[Finding]:
+def _layout_faults(store: Store, name: str) -> Iterator[Fault]:
     from gitmem.memory.layouts import layout_at
 
-    group = Group(store, name)
-    try:
+    with closing(Group(store, name)) as group:
         loaded = layout_at(group, group.repository.snapshot())
-        mend = f"`gitmem edit -g {quote(name)} gitmem.yaml`"
+        edit = call("edit", "gitmem.yaml", group=name)
         if loaded.problem:
-            yield Finding("layout-broken", f"the layout of {name!r}: {loaded.problem}", mend)
+            yield Fault("layout-broken", f"the layout of {name!r}: {loaded.problem}", Hint(edit))
         if group.is_outside:
-            yield from _hidden_findings(group, loaded.layout, mend)
-    finally:
-        group.close()
+            yield from _hidden_faults(group, loaded.layout, edit)

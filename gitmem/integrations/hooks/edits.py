@@ -32,11 +32,6 @@ SECONDS = 1.0
 """... as do those for which it has no time: so long it scans, and as long it commits."""
 TOLD = 5
 """Edits that a model is told about one by one."""
-APART = (
-    "gitmem: the memory of {host} in {folder} is under history now, as group {group!r}. Sessions "
-    "in {project} do not use it: `{link}` links them, `gitmem link {quoted} --remove` leaves it so"
-)
-UNLINKED = "gitmem: the memory of {host} in {folder} is under history now, as group {group!r}"
 
 
 def written(event: Event) -> Output:
@@ -228,16 +223,15 @@ def _adopted(event: Event, folder: str, known: str, tell: Callable[[str], None])
         return known
     if not known and os.path.lexists(os.path.join(folder, ".git")):
         return ""  # a repository of the user; `doctor` names it
-    from gitmem.integrations.host_memory.setting import is_moved, is_wanted
+    from gitmem.integrations.host_memory.choices import is_chosen, is_redirected
 
-    if event.acting not in (None, MAIN) or not is_wanted(event.store, event.host, event.project):
+    if event.acting not in (None, MAIN) or not is_chosen(event.store, event.host, event.project):
         return known
-    if not known and is_moved(event.store, event.host, folder):
+    if not known and is_redirected(event.store, event.host, folder):
         return ""  # an older session still writes to the old folder; `install` copies that
     from pathlib import Path
 
-    from gitmem.integrations.host_memory.adopt import adopt_own
-    from gitmem.integrations.host_memory.projects import has_memory
+    from gitmem.integrations.host_memory.adopt import adopt_own, has_memory
     from gitmem.integrations.install.record import alone
     from gitmem.memory.group import Store, Who, isolate
 
@@ -266,13 +260,19 @@ def _adopted(event: Event, folder: str, known: str, tell: Callable[[str], None])
 
 
 def _news(event: Event, done: OwnAdopted) -> str:
-    from gitmem.model.text.format import quoted
+    from gitmem.model.hints import Hint, call
 
-    facts = {"host": HOSTS[event.host].title, "folder": done.folder, "group": done.group}
+    title = HOSTS[event.host].title
+    news = f"gitmem adopted the memory of {title} in {done.folder} as group {done.group!r}"
     if not done.next:
-        return UNLINKED.format(**facts)
-    way = {"project": done.project, "link": done.next, "quoted": quoted(done.project)}
-    return APART.format(**facts, **way)
+        return news
+    return Hint(
+        f"{news}. Sessions in {done.project} do not use it: ",
+        done.next,
+        " links them, ",
+        call("link", done.project, remove=True),
+        " leaves it so",
+    )
 
 
 def _is_unfinished(store: str, name: str) -> bool:

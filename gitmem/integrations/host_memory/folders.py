@@ -1,6 +1,6 @@
-"""Where a host keeps the memory that it writes by itself.
+"""The folder in which a host keeps the memory that it writes by itself.
 
-Hooks ask this at every turn, so it imports nothing but small parts of the standard library.
+Hooks call this at every turn, so it imports only small parts of the standard library.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from gitmem.integrations.hosts.table import Host
 GITFILE = "gitdir: "
 MOST = 4096
 WITHIN = 2
-"""Parts of a path between the folder of all projects and the files of memory."""
+"""Names in a path between the folder of all projects and the files of memory."""
 LONGEST_NAME = 200
-"""Characters of a folder's name that a host takes from a path; a digest follows."""
+"""Characters of a path that a host uses for a folder's name; a digest follows."""
 
 
 class Used(NamedTuple):
     """The folder in which a host keeps its own memory for one project."""
 
     folder: str
-    """Nothing where that memory is off, or where no project of this name was opened yet."""
+    """Empty where that memory is off."""
     named_by: str = ""
-    """The settings that name this folder, or that turn memory off; nothing for the usual one."""
+    """The settings that name this folder, or turn memory off; empty for the usual folder."""
 
 
 def home_of(host: Host, environ: Mapping[str, str]) -> str:
@@ -39,19 +39,19 @@ def home_of(host: Host, environ: Mapping[str, str]) -> str:
 
 
 def may_be_own(host: Host, path: str) -> bool:
-    """Whether PATH may be in the host's own memory: a look at the text alone."""
+    """Whether PATH may be in the host's own memory, by its text alone."""
     own = host.own_memory
     return own is not None and f"/{own.projects}/" in path and f"/{own.folder}/" in path
 
 
 def own_folder_at(host: Host, environ: Mapping[str, str], path: str) -> str:
-    """The folder of the host's own memory in which PATH is; nothing where it is in none."""
+    """The folder of the host's own memory that contains PATH; empty for none."""
     own = host.own_memory
     if own is None:
         return ""
     root = os.path.join(os.path.realpath(home_of(host, environ)), own.projects)
-    place = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-    inside = os.path.relpath(place, root).split(os.sep)
+    real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    inside = os.path.relpath(real, root).split(os.sep)
     is_own = inside[0] != os.pardir and len(inside) > WITHIN and inside[1] == own.folder
     return os.path.join(root, *inside[:WITHIN]) if is_own else ""
 
@@ -63,7 +63,7 @@ def used_for(host: Host, environ: Mapping[str, str], project: str) -> Used:
     """
     try:
         return _used_for(host, environ, project)
-    except ValueError:  # a name that no folder can have: a zero byte, half a character
+    except ValueError:  # an impossible name: a zero byte, half a character
         return Used("")
 
 
@@ -74,24 +74,24 @@ def _used_for(host: Host, environ: Mapping[str, str], project: str) -> Used:
     off = turned_off(host, environ, project)
     if off:
         return Used("", off)
-    for path, said in settings_files(host, environ, project):
-        named = said.get(own.directory)
+    for path, settings in settings_files(host, environ, project):
+        named = settings.get(own.directory)
         if isinstance(named, str) and named and "\0" not in named:
             home = environ.get("HOME") or os.path.expanduser("~")
-            place = f"{home}{named[1:]}" if named.startswith("~/") else named
-            return Used(os.path.normpath(place), path)
+            folder = f"{home}{named[1:]}" if named.startswith("~/") else named
+            return Used(os.path.normpath(folder), path)
     return Used(usual_folder(host, environ, main_checkout(project)))
 
 
 def turned_off(host: Host, environ: Mapping[str, str], project: str) -> str:
-    """The variable or the settings that turn the memory of HOST off; nothing where it is on."""
+    """The variable or the settings that turn the memory of HOST off; empty where it is on."""
     own = host.own_memory
     if own is None or _is_set(environ.get(own.variable)):
         return own.variable if own else ""
-    for path, said in settings_files(host, environ, project):
-        inherited = said.get("env")
+    for path, settings in settings_files(host, environ, project):
+        inherited = settings.get("env")
         is_off = isinstance(inherited, dict) and _is_set(inherited.get(own.variable))
-        if said.get(own.switch) is False or is_off:
+        if settings.get(own.switch) is False or is_off:
             return path
     return ""
 
@@ -99,9 +99,9 @@ def turned_off(host: Host, environ: Mapping[str, str], project: str) -> str:
 def settings_files(
     host: Host, environ: Mapping[str, str], project: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The settings of HOST that count in PROJECT, strongest first.
+    """The settings of HOST that apply to PROJECT, the strongest first.
 
-    Those of the main checkout win over those of a folder in it.
+    Those of the main checkout override those of a folder in it.
     """
     roots = dict.fromkeys((main_checkout(project), os.path.realpath(project)))
     for name in filter(None, (host.project.local, host.project.hooks)):
@@ -127,13 +127,13 @@ def usual_folder(host: Host, environ: Mapping[str, str], root: str) -> str:
 
 
 def folder_names(directory: str) -> set[str]:
-    """What the folder of a directory may be called, before anything is cut.
+    """The possible names of the folder for DIRECTORY, before they are cut.
 
-    To JavaScript a character beyond the first 65,536 is two, to Python it is one; both write here.
+    For JavaScript a character beyond the first 65,536 is two, for Python it is one.
     """
     if directory.isascii():
         return {_plain(directory)}
-    from unicodedata import normalize  # a megabyte that few calls need
+    from unicodedata import normalize  # 1 MB that few calls need
 
     name = normalize("NFC", directory)
     return {_plain(name), _plain("".join("--" if each > "\uffff" else each for each in name))}
@@ -145,33 +145,33 @@ def _plain(name: str) -> str:
 
 def main_checkout(project: str) -> str:
     """The top of the main checkout of the repository around PROJECT; without one PROJECT itself."""
-    start = place = os.path.realpath(project)
+    start = folder = os.path.realpath(project)
     while True:
-        marker = os.path.join(place, ".git")
+        marker = os.path.join(folder, ".git")
         if os.path.isdir(marker):
-            return place
+            return folder
         if os.path.isfile(marker):
-            return _main_of(place, marker)
-        if os.path.dirname(place) == place:
+            return _main_of(folder, marker)
+        if os.path.dirname(folder) == folder:
             return start
-        place = os.path.dirname(place)
+        folder = os.path.dirname(folder)
 
 
 def has_own(project: str) -> bool:
-    """Whether hosts keep a memory for PROJECT itself: it is no part of another checkout."""
+    """Whether hosts keep a memory for PROJECT itself, which is not inside another checkout."""
     return os.path.realpath(project) == main_checkout(project)
 
 
-def _main_of(place: str, marker: str) -> str:
-    """The main checkout that a worktree in PLACE belongs to; a submodule is one of its own."""
+def _main_of(folder: str, marker: str) -> str:
+    """The main checkout of the worktree in FOLDER; a submodule is its own checkout."""
     with suppress(OSError, ValueError), open(marker, encoding="utf-8") as file:
-        said = file.read(MOST)
-        if said.startswith(GITFILE):
-            gitdir = os.path.realpath(os.path.join(place, said.removeprefix(GITFILE).strip()))
-            folder, common = os.path.split(os.path.dirname(os.path.dirname(gitdir)))
+        text = file.read(MOST)
+        if text.startswith(GITFILE):
+            gitdir = os.path.realpath(os.path.join(folder, text.removeprefix(GITFILE).strip()))
+            main, common = os.path.split(os.path.dirname(os.path.dirname(gitdir)))
             if os.path.basename(os.path.dirname(gitdir)) == "worktrees" and common == ".git":
-                return folder
-    return place
+                return main
+    return folder
 
 
 def _beginning(folder: str, start: str) -> str:
@@ -181,7 +181,7 @@ def _beginning(folder: str, start: str) -> str:
 
 
 def _settings(path: str) -> dict[str, Any]:
-    """What a JSON file says; nothing where its host cannot read it, either."""
+    """The object in a JSON file; empty where its host cannot read it, either."""
     with suppress(OSError, ValueError, RecursionError), open(path, "rb") as file:
         found = json.loads(file.read().decode("utf-8-sig"))
         return found if isinstance(found, dict) else {}

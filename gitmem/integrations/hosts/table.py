@@ -1,7 +1,7 @@
 """The agent hosts that gitmem works with, a row each.
 
-Hooks, `install`, `doctor`, transcripts and the command line all read this table. It imports nothing
-but the standard library's smallest parts, because every hook loads it.
+Hooks, `install`, `doctor`, transcripts and the command line all read this table. It imports only
+small parts of the standard library, because every hook loads it.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ class Files(NamedTuple):
     local: str = ""
     """Settings of one person in a project; empty if the host has none."""
     rules: str = ""
-    """Where permission rules of this person stand; empty if the host has none."""
+    """Permission rules of this person; empty if the host has none."""
     roots: str = ""
-    """Where the folders stand that its sandbox can write to; empty if nothing of ours goes there.
+    """The list of folders that its sandbox can write to; empty if gitmem adds none.
 
-    A sandbox is a person's own: that of a project would name folders of one machine, and take the
-    place of what the person has allowed."""
+    A sandbox is a person's own: that of a project would name folders of one machine, and override
+    what the person has allowed."""
     more_memory: tuple[str, ...] = ()
     """Other files with instructions that the host reads there."""
     reads_above: bool = False
-    """Whether the host also reads `memory` in the folders around a project."""
+    """Whether the host also reads `memory` in the folders above a project."""
     policy: str = ""
     """A file of permission rules that is ours alone; empty if the host reads no such file."""
     switches: tuple[str, ...] = ()
     """Other settings that can add hooks, or switch all of them off."""
     trust: str = ""
-    """What a person has to do before the host runs new hooks there."""
+    """What a person does before the host runs new hooks there."""
 
 
 class OwnMemory(NamedTuple):
@@ -82,14 +82,16 @@ class Host(NamedTuple):
     """Variables that are set in the shell of its model, besides those that name the session."""
     sessions: tuple[str, ...]
     """Variables that name the session there, best first."""
-    chars: int
-    """Characters that a hook may add to a conversation."""
-    tokens: int
-    """Tokens, as an estimate; 0 where the host counts only characters."""
-    adding: frozenset[str]
+    adding: frozenset[str] = frozenset(
+        ("SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse")
+    )
     """Events whose answer may add to the conversation."""
-    deaf: frozenset[str]
-    """Events whose answer nobody reads: errors go to standard error."""
+    deaf: frozenset[str] = frozenset(("PreCompact", "PostCompact", "SessionEnd"))
+    """Events whose answer no host reads: errors go to standard error."""
+    chars: int = 9980
+    """Characters that a hook may add to a conversation."""
+    tokens: int = 0
+    """Tokens, as an estimate; 0 where the host counts only characters."""
     plugin: str = ""
     """The variable that is set for the hooks of a plugin."""
     home_below: str = ""
@@ -103,7 +105,7 @@ class Host(NamedTuple):
     paths: tuple[str, ...] = ("file_path", "notebook_path")
     """The fields of `tool_input` that name the file which a tool has written."""
     format: str = ""
-    """The format of memory in its hooks; empty for that of the layout."""
+    """The format of memory in its hooks; empty for the layout's own."""
     answers_flat: bool = False
     """Whether it reads `additionalContext` at the top of an answer, and nothing below it."""
     shows_notices: bool = True
@@ -115,7 +117,7 @@ class Host(NamedTuple):
     replays: bool = True
     """Whether a resumed session still has what its hooks added when it started."""
     server: Mapping[str, object] = {}
-    """What it needs about an MCP server besides the command."""
+    """What it needs to know of an MCP server besides the command."""
     clients: tuple[str, ...] = ()
     """Its names as an MCP client, where they are not its own."""
     turn: str = ""
@@ -125,7 +127,7 @@ class Host(NamedTuple):
     results: tuple[str, ...] = ()
     """... and of its result."""
     own_memory: OwnMemory | None = None
-    """What it remembers by itself; None where it remembers nothing in files of its own."""
+    """The memory that it writes by itself; None if it writes none."""
 
     def named(self, event: str) -> str:
         """Its own name for the EVENT that Claude Code calls so."""
@@ -158,12 +160,10 @@ HOSTS: Mapping[str, Host] = {
             # Above 10,000 UTF-16 units in one string the model gets a file name and a preview. The
             # three core files at their budgets are 10 KB: a larger reserve would cost them lines.
             chars=9980,
-            tokens=0,
-            # A subagent that ends could be told something, too; but it has its task.
+            # A subagent that ends could get a text, too; but it has its task.
             adding=frozenset(
                 ("SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse", "Stop")
             ),
-            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
             plugin="CLAUDE_PLUGIN_ROOT",
             turn="prompt_id",
             calls=("tool_use",),
@@ -206,11 +206,8 @@ HOSTS: Mapping[str, Host] = {
             servers="mcp_servers",
             markers=(),
             sessions=("CODEX_SESSION_ID", "CODEX_THREAD_ID"),
-            chars=9980,
+            # A turn that ends may answer only from a closed list, and this is not on it.
             tokens=2200,  # above a measured 2,469 the middle is left out
-            # What a turn that ends may answer there is a closed list, and this is not on it.
-            adding=frozenset(("SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse")),
-            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
             turn="turn_id",
             calls=("function_call", "custom_tool_call", "local_shell_call"),
             results=("function_call_output", "custom_tool_call_output"),
@@ -238,10 +235,8 @@ HOSTS: Mapping[str, Host] = {
             markers=("GEMINI_CLI",),
             sessions=("GEMINI_SESSION_ID",),  # of hooks: its shell names no session
             chars=9980,  # 30,000 arrived whole; above that nothing was measured
-            tokens=0,
-            # What AfterAgent answers reaches no request.
+            # The answer to AfterAgent reaches no request.
             adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
-            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
             # Not PreCompress: it comes before every request, also where nothing is compressed.
             events={
                 "BeforeAgent": "UserPromptSubmit",
@@ -286,9 +281,6 @@ HOSTS: Mapping[str, Host] = {
             markers=("COPILOT_CLI",),
             sessions=("COPILOT_AGENT_SESSION_ID",),
             chars=9980,  # 200,000 arrived whole, and of 262,000 nothing did
-            tokens=0,
-            adding=frozenset(("SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse")),
-            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
             project_variable="COPILOT_PROJECT_DIR",
             paths=("path",),
             answers_flat=True,

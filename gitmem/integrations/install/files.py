@@ -1,4 +1,4 @@
-"""Files of other programs, changed as carefully as a person would: seen first, kept, whole."""
+"""Files of other programs: read, backed up, and replaced unless another program changed them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.errors import Conflict, Refused, StorageFailed
+from gitmem.errors import Conflict, GitmemError, Refused, StorageFailed
+from gitmem.model.hints import Hint
 
 BACKUPS = "backups"
-"""The folder of the store in which files stand as they were before us."""
+"""The folder of the store with files as they were before gitmem changed them."""
 _SHORT = 16
-_HALF = ".gitmem-tmp"
+_TEMPORARY = ".gitmem-tmp"
 """How the name of a file ends that is being written."""
 
 
-class Change(NamedTuple):
-    """A file that shall be other than it is; None is no file."""
+class FileEdit(NamedTuple):
+    """A planned change of one file; None is no file."""
 
     path: Path
     before: bytes | None
@@ -38,105 +39,112 @@ class Change(NamedTuple):
 
 
 def digest(data: bytes) -> str:
-    """What a version of a file is known by."""
+    """The digest that identifies a version of a file."""
     return sha256(data).hexdigest()
 
 
+def explained(error: GitmemError | OSError) -> Hint:
+    """The message of ERROR and, where it has one, its hint."""
+    if isinstance(error, GitmemError):
+        return Hint(error.message, "; ", error.hint)
+    return Hint(f"{error.strerror} ({error.filename})" if error.filename else str(error))
+
+
 def read_file(path: Path) -> bytes | None:
-    """The bytes of a regular file, also behind a link; None where there is none."""
+    """The bytes of a regular file, also behind a link; None where it is missing."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise Refused(f"{path} is no regular file", hint="see what stands there")
+            raise Refused(f"{path} is not a regular file", hint="move it away")
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _failed(path, "read", error) from error
+        raise _failed("reading", path, error) from error
 
 
 def text_of(path: Path, data: bytes | None) -> str:
-    """What a file says; a missing one says nothing."""
+    """The text of a file with the bytes DATA; empty for a missing one."""
     try:
         return (data or b"").decode("utf-8")
     except UnicodeDecodeError as error:
         raise Refused(
-            f"{path} is not UTF-8 at byte {error.start}", hint="mend it by hand; nothing changed"
+            f"{path} is not UTF-8 at byte {error.start}",
+            hint="edit it by hand; gitmem changed nothing",
         ) from error
 
 
-def diff_of(change: Change) -> str:
-    """How a file will differ, as people read it."""
+def diff_of(edit: FileEdit) -> str:
+    """The unified diff of an edit."""
     from difflib import unified_diff
 
     old, new = (
         (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
-        for data in (change.before, change.after)
+        for data in (edit.before, edit.after)
     )
     origin, target = (
-        "/dev/null" if data is None else str(change.path) for data in (change.before, change.after)
+        "/dev/null" if data is None else str(edit.path) for data in (edit.before, edit.after)
     )
     lines = unified_diff(old, new, origin, target)
     return "".join(each if each.endswith("\n") else f"{each}\n" for each in lines)
 
 
-def back_up(store: Path, change: Change) -> Path | None:
-    """Keep a file as it was; one that was kept before in these very bytes is not touched."""
-    if change.before is None:
-        return None
-    place = backup_of(store, change.path, digest(change.before))
-    if not place.exists():
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _sync(place.parent.parent)
-        _replace(place, change.before, 0o600)
-    return place
+def back_up(store: Path, edit: FileEdit) -> None:
+    """Copy a file as it is before EDIT, unless the same bytes were copied before."""
+    if edit.before is None:
+        return
+    path = backup_of(store, edit.path, digest(edit.before))
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _sync(path.parent.parent)
+        _replace(path, edit.before, 0o600)
 
 
-def backup_of(store: Path, path: Path, known: str) -> Path:
-    """Where a version of a file is kept: its name says which, so no other ever takes its place."""
-    return store / BACKUPS / f"{path.name}.{known[:_SHORT]}"
+def backup_of(store: Path, path: Path, version: str) -> Path:
+    """The backup of a file with the digest VERSION, which is part of the name."""
+    return store / BACKUPS / f"{path.name}.{version[:_SHORT]}"
 
 
-def make(change: Change, *, mode: int) -> None:
-    """Do it, unless somebody was quicker.
+def make(edit: FileEdit, *, mode: int) -> None:
+    """Carry out EDIT; Conflict where the file is no longer as it was.
 
-    A link is followed: the file is changed where it really lies, and keeps its mode. But what a
-    link leads to is never deleted.
+    A link is followed: the file changes where it really is, and keeps its mode. But the target of
+    a link is never deleted.
     """
-    if read_file(change.path) != change.before:
+    if read_file(edit.path) != edit.before:
         raise Conflict(
-            f"{change.path} was changed by somebody else just now", hint="do the same again"
+            f"another program changed {edit.path} just now", hint="run the same command again"
         )
-    real = Path(os.path.realpath(change.path))
+    real = Path(os.path.realpath(edit.path))
     try:
-        if change.after is None:
-            change.path.unlink(missing_ok=True)
+        if edit.after is None:
+            edit.path.unlink(missing_ok=True)
             return
         for folder in reversed(_missing(real)):
             folder.mkdir(exist_ok=True)
             folder.chmod(0o755 if mode & 0o044 else 0o700)
             _sync(folder.parent)
-        _replace(real, change.after, mode)
+        _replace(real, edit.after, mode)
     except OSError as error:
-        raise _failed(change.path, "written", error) from error
+        raise _failed("writing", edit.path, error) from error
 
 
-def is_half(path: Path) -> bool:
-    """Whether this is a file of ours that was being written when its writer died."""
-    return re.fullmatch(rf"\..+\.[0-9a-f]{{8}}{re.escape(_HALF)}", path.name) is not None
+def is_temporary(path: Path) -> bool:
+    """Whether PATH is a half-written file of a gitmem process that died."""
+    return re.fullmatch(rf"\..+\.[0-9a-f]{{8}}{re.escape(_TEMPORARY)}", path.name) is not None
 
 
 def sweep(folders: Iterable[Path]) -> None:
-    """Remove what writers of ours that died have left in FOLDERS; for who holds the lock."""
+    """Remove half-written files from FOLDERS; the caller holds the lock of the record."""
     for folder in folders:
         with suppress(OSError):
             for each in folder.iterdir():
-                if is_half(each):
+                if is_temporary(each):
                     each.unlink(missing_ok=True)
 
 
-def missing_folders(changes: Iterable[Change]) -> list[str]:
-    """The folders that will have to be made."""
-    made = (change.path for change in changes if change.after is not None)
+def missing_folders(edits: Iterable[FileEdit]) -> list[str]:
+    """The folders that EDITS will create."""
+    made = (edit.path for edit in edits if edit.after is not None)
     found = (folder for path in made for folder in _missing(Path(os.path.realpath(path))))
     return list(dict.fromkeys(map(str, found)))
 
@@ -146,17 +154,17 @@ def _missing(path: Path) -> list[Path]:
 
 
 def _replace(path: Path, data: bytes, mode: int) -> None:
-    """Put DATA at PATH: there is the old file or the new one, also when the power fails.
+    """Replace PATH by DATA atomically, also if the power fails.
 
-    A host does not start with settings of which a power cut left an empty file.
+    A host does not start if a power cut left its settings empty.
     """
-    temp = path.with_name(f".{path.name}.{os.urandom(4).hex()}{_HALF}")
+    temp = path.with_name(f".{path.name}.{os.urandom(4).hex()}{_TEMPORARY}")
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with open(fd, "wb") as file:
             file.write(data)
             file.flush()
-            _look_like(path, fd, mode)
+            _keep_mode(path, fd, mode)
             os.fsync(fd)
         os.replace(temp, path)
     except BaseException:
@@ -174,8 +182,8 @@ def _sync(folder: Path) -> None:
         os.close(fd)
 
 
-def _look_like(path: Path, fd: int, mode: int) -> None:
-    """Give the new file the mode and the owner of the old one."""
+def _keep_mode(path: Path, fd: int, mode: int) -> None:
+    """Give the new file the mode and the owner of the old one; MODE where there is none."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -186,7 +194,7 @@ def _look_like(path: Path, fd: int, mode: int) -> None:
     os.fchmod(fd, stat.S_IMODE(found.st_mode))
 
 
-def _failed(path: Path, what: str, error: OSError) -> StorageFailed:
+def _failed(verb: str, path: Path, error: OSError) -> StorageFailed:
     return StorageFailed(
-        f"{path} cannot be {what}: {error.strerror}", hint="see to its owner and its mode"
+        f"{verb} {path} failed: {error.strerror}", hint="check its owner and its mode"
     )

@@ -1,399 +1,400 @@
-"""What an installation will change, worked out before anything is touched."""
+"""The edits of an installation, planned before any file changes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gitmem import __version__
 from gitmem.errors import Refused
+from gitmem.integrations.host_memory.choices import CHOICE
+from gitmem.integrations.hosts.program import Program
 from gitmem.integrations.hosts.table import HOSTS
-from gitmem.integrations.install.claims import Claims, claims_of
-from gitmem.integrations.install.files import Change, digest, read_file, text_of
-from gitmem.integrations.install.former import (
-    former_sections,
+from gitmem.integrations.install.files import FileEdit, digest, explained, read_file, text_of
+from gitmem.integrations.install.host_files import PROJECT, USER, HostFiles, settings_in
+from gitmem.integrations.install.links import (
+    LinkedFolder,
+    Linking,
+    followed,
+    is_inside,
+    linking_of,
+    missing_projects,
+    missing_reported,
+    skill_names,
+)
+from gitmem.integrations.install.old_system import (
     give_place_back,
-    put_former_hooks,
-    put_former_sections,
+    has_old_hooks,
+    old_part,
+    old_sections,
+    parts_beside,
     put_in_place,
-    take_former_hooks,
-    take_former_sections,
+    put_old_hooks,
+    take_old_hooks,
 )
-from gitmem.integrations.install.locations import Places, Program
-from gitmem.integrations.install.parts.hooks import (
-    PROMPTS,
-    Handlers,
-    Merged,
-    events_wired,
-    put_hooks,
-    take_hooks,
-    wanted_handlers,
-)
-from gitmem.integrations.install.parts.launcher import PROGRAM, launcher_part
-from gitmem.integrations.install.parts.linked import Linking, given_part, linked_parts, skill_names
-from gitmem.integrations.install.parts.mcp import put_json, put_toml, server, take_json, take_toml
-from gitmem.integrations.install.parts.policy import put_policy, take_policy
-from gitmem.integrations.install.parts.sections import put_section
-from gitmem.integrations.install.parts.settings import settings_in
-from gitmem.integrations.install.projects import is_inside, missing_projects, missing_told
-from gitmem.integrations.install.record import (
-    Install,
-    Kept,
-    after,
-    as_replaced,
-    replaced_paths,
-    replaced_skills,
-)
-from gitmem.integrations.install.shared_files import (
-    Shared,
+from gitmem.integrations.install.part import (
+    FilePart,
+    PartAdded,
+    ended_as,
     joined,
     put_part,
     take_part,
-    text_before,
 )
-from gitmem.integrations.install.skills.files import shipped_folder
-from gitmem.integrations.install.skills.update import (
+from gitmem.integrations.install.parts.hooks import (
+    PROMPTS,
+    Handlers,
+    events_wired,
+    put_hooks,
+    shipped_handlers,
+    take_hooks,
+)
+from gitmem.integrations.install.parts.launcher import PROGRAM, launcher_part
+from gitmem.integrations.install.parts.linked import given_part, linked_parts
+from gitmem.integrations.install.parts.mcp import mcp_part, server
+from gitmem.integrations.install.parts.permissions import policy_part
+from gitmem.integrations.install.parts.sections import put_section, section
+from gitmem.integrations.install.record import (
+    FileClaims,
+    FileRecord,
+    Install,
+    after,
+    as_replaced,
+    bytes_before,
+    claims_of,
+    install_of,
+    replaced_paths,
+    replaced_skills,
+)
+from gitmem.integrations.install.skill_update import (
     SkillPlan,
     as_shipped,
     plan_removal,
     plan_skills,
 )
-from gitmem.memory.group import Store
+from gitmem.integrations.install.skills import shipped_folder
+from gitmem.memory.group import Group, Store
 
+if TYPE_CHECKING:
+    from gitmem.model.layout.layout import Layout
+
+LAYOUT = "standard"
+"""The layout of a group that an installation creates."""
 ENV_EXAMPLE = ".env.example"
 
 
-class Wish(NamedTuple):
-    """What somebody wants installed."""
+class Request(NamedTuple):
+    """What a user asked to install."""
 
-    places: Places
+    store: Store
+    group: str
+    where: HostFiles
     program: Program
-    store: Path
-    section: str
-    """The section on memory, with its marks."""
-    handlers: Handlers
-    mcp: dict[str, Any] | None
-    has_plugin: bool
-    linking: Linking
-    """The folders that use a group, and what they get."""
+    environ: Mapping[str, str]
     choices: Mapping[str, bool]
-    """What somebody asked for or declined, to be remembered."""
-    launcher: Path | None = None
-    """Where a login shell shall find us, if it does not do so by itself."""
-    layout: str = ""
-    """That of the group, whose own names of skills are installed as well."""
-    replace: bool = False
-    """Whether to take the place of what a former system has left."""
-    other: Places | None = None
-    """The other scope: what a former system has left there goes as well, and nothing comes."""
+    """What the user chose now, by the name of the option; the rest is as it was."""
+    on_prompt: bool | None
+    has_plugin: bool
+    """Whether a plugin brings hooks, skills and the MCP server already."""
+    replace: bool
+    """Whether to replace what an old memory system has left."""
+    other: HostFiles | None
+    """The other scope, from which the parts of an old system are removed as well."""
+    launcher: Path | None
+    """The path for a launcher, if a login shell finds no gitmem."""
+    would_link: tuple[LinkedFolder, ...] = ()
+    """The folders that this very call links to a group, if it is a dry run."""
+
+    def linked(self, folders: Sequence[LinkedFolder], *, dry_run: bool) -> Request:
+        """The same after FOLDERS were linked: a project that is one of them uses its group."""
+        own = next((each.group for each in folders if self._is_own(each)), self.group)
+        return self._replace(would_link=tuple(folders) if dry_run else (), group=own)
+
+    def _is_own(self, linked: LinkedFolder) -> bool:
+        is_same = os.path.realpath(linked.folder) == os.path.realpath(self.where.root)
+        return self.where.scope == PROJECT and is_same
+
+    def with_links(self, linking: Linking) -> Linking:
+        """LINKING with the folders that a dry run would link."""
+        if self.where.scope == USER:
+            return linking._replace(folders=(*linking.folders, *self.would_link))
+        own = next(filter(self._is_own, self.would_link), linking.own)
+        return linking._replace(own=own._replace(folder=self.where.root))
+
+    def layout(self) -> Layout:
+        """The layout of the group, or the one that it will get."""
+        from gitmem.memory.layouts import layout_of, shipped_layout
+
+        if self.group in self.store.names():
+            with closing(Group(self.store, self.group)) as group:
+                return layout_of(group)
+        memory = HOSTS[self.where.host].own_memory
+        is_adopted = memory and any(each.group == self.group for each in self.would_link)
+        return shipped_layout(memory.layout if memory and is_adopted else LAYOUT)
+
+    def handlers(self) -> Handlers:
+        """The hooks to install; the event of a prompt stays as it is unless the user chose."""
+        if self.has_plugin:
+            return {}
+        on_prompt = self.on_prompt
+        if on_prompt is None:
+            on_prompt = not PROMPTS.isdisjoint(events_wired(settings_in(self.where.hooks)))
+        return shipped_handlers(self.where.host, self.program, on_prompt=on_prompt)
+
+    def server(self, known: Install) -> dict[str, Any] | None:
+        """The MCP server to install; none unless the user chose it now or before."""
+        is_chosen = self.choices.get("mcp", known.mcp is not None)
+        if not is_chosen or not self.where.mcp or self.has_plugin:
+            return None
+        return {**server(self.program), **HOSTS[self.where.host].server}
 
 
-class Plan(NamedTuple):
-    """What will be done."""
+class InstallPlan(NamedTuple):
+    """The edits of an installation, and the record of it."""
 
-    shared: tuple[Change, ...]
-    """Files of somebody else's, of which a copy is kept."""
-    own: tuple[Change, ...]
-    skills: SkillPlan
+    linking: Linking
+    known: Install
+    """The record before."""
     record: Install
+    shared: tuple[FileEdit, ...]
+    """Files of other programs, which are backed up."""
+    own: tuple[FileEdit, ...] = ()
+    skills: SkillPlan = SkillPlan((), {}, 0)
     remarks: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
-    """Why some file keeps its part of ours, where all shall go."""
-    kept: Mapping[str, Kept] = {}
-    """How each shared file will be, for the other installations that have a part in it."""
+    """Why some file keeps its part of ours, where all parts are to be removed."""
+    files: Mapping[str, FileRecord] = {}
+    """Each shared file after the edits, for other installations with a part in it."""
 
     @property
-    def changes(self) -> tuple[Change, ...]:
-        """Everything."""
+    def changes(self) -> tuple[FileEdit, ...]:
+        """Every edit."""
         return (*self.own, *self.skills.changes, *self.shared)
 
 
-def handlers_for(
-    places: Places, program: Program, on_prompt: bool | None, has_plugin: bool
-) -> Handlers:
-    """The handlers that shall stand there; who asked for prompts once keeps them until told."""
-    if has_plugin:
-        return {}
-    if on_prompt is None:
-        on_prompt = not PROMPTS.isdisjoint(events_wired(settings_in(places.hooks)))
-    return wanted_handlers(places.host, program, on_prompt=on_prompt)
+def plan_install(request: Request, failed: Mapping[str, str] = {}) -> InstallPlan:
+    """The edits that install REQUEST, or update an installation to it.
 
-
-def mcp_for(
-    places: Places, program: Program, known: Install, mcp: bool | None, has_plugin: bool
-) -> dict[str, Any] | None:
-    """The server that shall stand there; likewise."""
-    asked = known.mcp is not None if mcp is None else mcp
-    wanted = asked and places.mcp and not has_plugin
-    return {**server(program), **HOSTS[places.host].server} if wanted else None
-
-
-def plan_install(wish: Wish, known: Install, version: str) -> Plan:
-    """What brings everything to where it should be."""
-    places, given, theirs = (
-        wish.places,
-        _given(wish.places, known),
-        replaced_skills(wish.store, known),
+    FAILED are settings of redirects that have to stay as they are, with the reason.
+    """
+    store, where = request.store, request.where
+    known = followed(store, install_of(store.root, where), request.environ)
+    choices = {**known.choices, **request.choices}
+    if HOSTS[where.host].own_memory:
+        choices.setdefault(CHOICE, True)
+    layout = request.layout()
+    skills, theirs = _skills(request, known, layout.name)
+    chosen = known._replace(choices=choices, mcp=request.server(known), skills=skills.known)
+    linking = linking_of(
+        store, where, chosen, request.group, is_plugin=request.has_plugin, environ=request.environ
     )
-    if wish.has_plugin:
-        skills = plan_removal(places.skills, given, known.skills_begun, theirs=theirs)
-    else:
-        skills = plan_skills(
-            shipped_folder(),
-            places.host,
-            places.skills,
-            given,
-            begun=known.skills_begun,
-            layout=wish.layout,
-            replace=wish.replace,
-            theirs=theirs,
-        )
-    if not wish.has_plugin:
-        names = skill_names(skills.known)
-        wish = wish._replace(linking=wish.linking._replace(skills=names))
-    claims = claims_of(wish.store, known)
-    put = _put_all(_parts(wish, claims), wish.store, claims, replace=wish.replace)
-    files = dict(put.record.files)
-    for path in {*theirs} - {*skills.known}:  # it came back, or is somebody's own by now
-        del files[as_replaced(places.skills / path)]
-    for change in skills.exchanges(places.skills):
-        files[as_replaced(change.path)] = _exchanged(change)
-    record = put.record._replace(
-        gitmem=version,
+    linking = request.with_links(linking.without(failed))
+    claims = claims_of(store.root, known)
+    handlers = request.handlers()
+    text = section(layout, request.group, is_for_all=where.scope == USER)
+    parts = _parts(request, linking, claims, handlers=handlers, made=text, mcp=chosen.mcp)
+    plan = _put_all(linking, parts, claims, replace=request.replace)
+    files = dict(plan.record.files)
+    for path in {*theirs} - {*skills.known}:  # it was put back, or is the user's own now
+        del files[as_replaced(where.skills / path)]
+    for edit in skills.exchanges(where.skills):
+        files.setdefault(as_replaced(edit.path), _exchanged(edit))
+    record = plan.record._replace(
+        gitmem=__version__,
         files=files,
-        handlers=wish.handlers,
-        mcp=wish.mcp,
-        choices=wish.choices,
-        group=wish.linking.own.group,
+        handlers=handlers,
+        mcp=chosen.mcp,
+        choices=choices,
+        group=linking.own.group,
         skills=skills.known,
         skills_version=skills.version,
         skills_begun={},
-        skills_folder=str(places.skills),
+        skills_folder=str(where.skills),
     )
-    return put._replace(own=tuple(_env_example(wish.store)), skills=skills, record=record)
+    return plan._replace(own=tuple(_env_example(store.root)), skills=skills, record=record)
 
 
-def plan_links(linking: Linking, known: Install) -> Plan:
-    """What brings the linked folders to where they should be, and nothing else."""
+def _skills(request: Request, known: Install, layout: str) -> tuple[SkillPlan, Mapping[str, bytes]]:
+    """The plan for skills, and the files of others that ours replaced before."""
+    where = request.where
+    given, theirs = _given(where, known), replaced_skills(request.store.root, known)
+    if request.has_plugin:
+        return plan_removal(where.skills, given, known.skills_begun, theirs=theirs), theirs
+    plan = plan_skills(
+        shipped_folder(),
+        where.host,
+        where.skills,
+        given,
+        scope=where.scope,
+        begun=known.skills_begun,
+        layout=layout,
+        replace=request.replace,
+        theirs=theirs,
+    )
+    return plan, theirs
+
+
+def _given(where: HostFiles, known: Install) -> Mapping[str, str]:
+    """Our skills there: a project that was cloned or moved has no record of them."""
+    return known.skills or as_shipped(shipped_folder(), where.host, where.skills)
+
+
+def plan_links(linking: Linking, known: Install) -> InstallPlan:
+    """The edits that update the linked folders, and nothing else."""
     claims = claims_of(linking.store, known)
-    return _put_all(linked_parts(linking, claims), linking.store, claims, stays=PROGRAM)
-
-
-def choices_of(known: Install, **asked: bool | None) -> dict[str, bool]:
-    """What somebody chose now or, where they say nothing now, the last time."""
-    chosen = {name: choice for name, choice in asked.items() if choice is not None}
-    return {**known.choices, **chosen}
+    return _put_all(linking, linked_parts(linking, claims), claims, stays=PROGRAM)
 
 
 def _put_all(
-    parts: Iterable[Shared],
-    store: Path,
-    claims: Claims,
+    linking: Linking,
+    parts: Iterable[FilePart],
+    claims: FileClaims,
     *,
     replace: bool = False,
     stays: str = "",
-) -> Plan:
-    """What puts all PARTS in, and takes out those that were given and are wanted no longer.
+) -> InstallPlan:
+    """The edits that add all PARTS, and remove those that were added before and are not in PARTS.
 
-    A part of the kind STAYS is not asked for, and stays all the same.
+    A part of the kind STAYS is never removed.
     """
-    known = claims.own
-    changes, files, remarks = [], dict(known.files), []
+    known, store = claims.own, linking.store
+    edits, files, remarks = [], dict(known.files), []
     given: dict[str, Mapping[str, Any]] = {}
     for part in joined(parts):
         path = str(part.path)
-        change, merged = put_part(part)
-        over = {
-            kind: x for kind, x in known.given.get(path, {}).items() if kind not in merged.given
-        }
+        edit, added = put_part(part)
+        over = {kind: x for kind, x in known.given.get(path, {}).items() if kind not in added.given}
         over = claims.unclaimed(part.path, over)
-        if over and change.after is not None:
-            before = text_before(store, known, part.path)
-            text = given_part(part.path, over).take(merged.text, before, "")
-            change = change._replace(after=text.encode())
-        changes.append(change)
-        files[path] = after(claims.kept(part.path), change)
-        given |= {path: merged.given} if merged.given else {}
-        if replace and part.has_former(text_of(part.path, change.before)):
-            files[as_replaced(part.path)] = _exchanged(change)
-        remarks += [f"{path}: {each}" for each in merged.remarks]
-    done, kept = {str(change.path) for change in changes}, dict(files)
+        if over and edit.after is not None:
+            before = text_of(part.path, bytes_before(store, known, path))
+            text = given_part(part.path, over).take(added.text, before, "")
+            edit = edit._replace(after=text.encode())
+        edits.append(edit)
+        files[path] = after(claims.record_of(part.path), edit)
+        given |= {path: added.given} if added.given else {}
+        if replace and part.has_old(text_of(part.path, edit.before)):
+            files[as_replaced(part.path)] = _exchanged(edit)
+        remarks += [f"{path}: {each}" for each in added.remarks]
+    done, now = {str(edit.path) for edit in edits}, dict(files)
     for path in known.given.keys() - done:
-        # A project that is not there now may be there tomorrow.
+        # The folder of a project may be back tomorrow.
         if stays in known.given[path] or not Path(path).parent.is_dir():
             given[path] = known.given[path]
             continue
-        changes.append(_taken(_given_part(path, claims), store, claims))
-        kept[path] = after(files.pop(path), changes[-1])
+        edits.append(_taken(_given_part(path, claims), store, claims))
+        now[path] = after(files.pop(path), edits[-1])
     record = known._replace(files=files, given=given)
-    skills = SkillPlan((), known.skills, known.skills_version)
-    return Plan(tuple(changes), (), skills, record, tuple(remarks), kept=kept)
+    return InstallPlan(linking, known, record, tuple(edits), remarks=tuple(remarks), files=now)
 
 
-def _taken(part: Shared, store: Path, claims: Claims) -> Change:
+def _taken(part: FilePart, store: Path, claims: FileClaims) -> FileEdit:
     return take_part(part, store, claims.own, is_last=not claims.is_shared(part.path))
 
 
-def _given_part(path: str, claims: Claims) -> Shared:
-    """A file from which all goes that it was given, and that no other installation needs."""
+def _given_part(path: str, claims: FileClaims) -> FilePart:
+    """A file from which everything is removed that it was given and no other installation needs."""
     return given_part(Path(path), claims.unclaimed(Path(path), claims.own.given[path]))
 
 
-def _given(places: Places, known: Install) -> Mapping[str, str]:
-    """The skills that are ours there: a project that was cloned or moved has no record of them."""
-    return known.skills or as_shipped(shipped_folder(), places.host, places.skills)
+def _exchanged(edit: FileEdit) -> FileRecord:
+    """The record of a file in which ours replaces a part of others."""
+    return FileRecord(digest(edit.before or b""), digest(edit.after or b""))
 
 
-def _exchanged(change: Change) -> Kept:
-    """What to remember of a file in which something of a former system gives way."""
-    return Kept(digest(change.before or b""), digest(change.after or b""))
+def _parts(
+    request: Request,
+    linking: Linking,
+    claims: FileClaims,
+    *,
+    handlers: Handlers,
+    made: str,
+    mcp: dict[str, Any] | None,
+) -> Iterator[FilePart]:
+    """The files that have a part of ours, or will have, or had one."""
+    where, known = request.where, claims.own
+    yield _hooks_part(where, handlers, known, request.replace)
+    yield _section_part(where, made, request.replace)
+    if request.replace:
+        yield from parts_beside(where, request.other)
+    if where.mcp and (mcp or known.mcp):
+        yield mcp_part(where.mcp, mcp, known.mcp)
+    if where.policy:
+        yield policy_part(where.policy, known, is_needed=linking.permissions)
+    yield from linked_parts(linking, claims)
+    if request.launcher:
+        yield launcher_part(request.launcher, request.program.path)
 
 
-def _parts(wish: Wish, claims: Claims) -> Iterator[Shared]:
-    """The files in which we have a part, or shall have, or had one."""
-    places, known = wish.places, claims.own
-    yield _hooks_part(places, wish.handlers, known, wish.replace)
-    yield _memory_part(places, wish.section, wish.replace)
-    if wish.replace:
-        yield from _parts_beside(places, wish.other)
-    if places.mcp and (wish.mcp or known.mcp):
-        yield _mcp_part(places, places.mcp, wish.mcp, known)
-    if places.policy:
-        yield _policy_part(places.policy, known, wish.linking.permissions)
-    yield from linked_parts(wish.linking, claims)
-    if wish.launcher:
-        yield launcher_part(wish.launcher, wish.program.place)
-
-
-def _hooks_part(places: Places, wanted: Handlers, known: Install, replace: bool = False) -> Shared:
-    def put(text: str) -> Merged:
-        return put_hooks(take_former_hooks(text) if replace else text, wanted, known.handlers)
+def _hooks_part(
+    where: HostFiles, handlers: Handlers, known: Install, replace: bool = False
+) -> FilePart:
+    def put(text: str) -> PartAdded:
+        return put_hooks(take_old_hooks(text) if replace else text, handlers, known.handlers)
 
     def take(text: str, before: str, replaced: str) -> str:
-        return put_former_hooks(take_hooks(text, before), replaced)
+        return put_old_hooks(take_hooks(text, before), replaced)
 
-    return Shared(places.hooks, put, take, _has_former_hooks)
-
-
-def _parts_beside(places: Places, other: Places | None) -> Iterator[Shared]:
-    """The files besides our own, also of the OTHER scope, in which a former system has its part.
-
-    A file that has two names by a link is changed by the first: two changes of it would collide.
-    """
-    done = {os.path.realpath(each) for each in (places.hooks, places.memory)}
-    for where in (places, other) if other else (places,):
-        for path in (*where.settings, *where.pages):
-            part, real = _left_part(path), os.path.realpath(path)
-            if real not in done and part.found_in(text_of(path, read_file(path))):
-                yield part
-            done.add(real)
+    return FilePart(where.hooks, put, take, has_old_hooks)
 
 
-def _left_part(path: Path) -> Shared:
-    """A file into which we write nothing, and in which a former system has its hooks or section."""
-    if path.suffix == ".md":
-        return Shared(
-            path,
-            lambda text: Merged(take_former_sections(text)),
-            lambda text, _, replaced: put_former_sections(text, replaced),
-            lambda text: bool(former_sections(text)),
-        )
-    return Shared(
-        path,
-        lambda text: Merged(take_former_hooks(text)),
-        lambda text, _, replaced: put_former_hooks(text, replaced),
-        _has_former_hooks,
-    )
-
-
-def _has_former_hooks(text: str) -> bool:
-    return take_former_hooks(text) != text
-
-
-def _memory_part(places: Places, section: str, replace: bool = False) -> Shared:
+def _section_part(where: HostFiles, made: str, replace: bool = False) -> FilePart:
     put = put_in_place if replace else put_section
-    return Shared(
-        places.memory,
-        lambda text: Merged(put(text, section)),
-        lambda text, before, replaced: _ended_as(give_place_back(text, replaced), before),
-        lambda text: bool(former_sections(text)),
+    return FilePart(
+        where.memory,
+        lambda text: PartAdded(put(text, made)),
+        lambda text, before, replaced: ended_as(give_place_back(text, replaced), before),
+        lambda text: bool(old_sections(text)),
     )
 
 
-def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: Install) -> Shared:
-    def take(text: str, before: str, _: str = "") -> str:
-        if is_json:
-            return take_json(text, before, known.mcp)
-        return _ended_as(take_toml(text, known.mcp), before)
-
-    def put(text: str) -> Merged:
-        if wanted is None:
-            return Merged(take(text, ""))
-        return (put_json if is_json else put_toml)(text, wanted, known.mcp)
-
-    is_json = path.suffix == ".json"
-    return Shared(path, put, take)
-
-
-def _policy_part(path: Path, known: Install, is_wanted: bool = False) -> Shared:
-    return Shared(
-        path,
-        lambda text: put_policy(path, text, known, is_wanted=is_wanted),
-        lambda text, *_: take_policy(text),
-        is_whole=True,
-    )
-
-
-def _env_example(store: Path) -> Iterator[Change]:
+def _env_example(store: Path) -> Iterator[FileEdit]:
     from gitmem.resources import templates
 
     if read_file(store / ENV_EXAMPLE) is None:
         data = (templates() / "env.example").read_bytes()
-        yield Change(store / ENV_EXAMPLE, None, data)
+        yield FileEdit(store / ENV_EXAMPLE, None, data)
 
 
-def plan_uninstall(linking: Linking, known: Install) -> Plan:
-    """What leaves every file as it was."""
-    places, store = linking.places, linking.store
-    parts = [_hooks_part(places, {}, known), _memory_part(places, "")]
-    parts += [_mcp_part(places, places.mcp, None, known)] if places.mcp else []
-    parts += [_policy_part(places.policy, known)] if places.policy else []
-    done = {part.path for part in parts}
-    left_alone = (x for x in replaced_paths(known) if places.skills not in x.parents)
-    parts += [_left_part(each) for each in left_alone if each not in done]
-    claims = claims_of(store, known)
-    missing = missing_projects(known)
-    parts += [_given_part(each, claims) for each in known.given if not is_inside(each, missing)]
-    if not known.gitmem:  # the record was lost, or there never was one
-        linking = linking._replace(skills=skill_names(_given(places, known)))
-        parts += linked_parts(linking, claims)
-    left, remarks = missing_told(Store(store), known)
-    changes = []
-    for part in joined(parts):
+def plan_uninstall(linking: Linking, known: Install) -> InstallPlan:
+    """The edits that restore every file."""
+    where, store = linking.where, linking.store
+    claims, missing = claims_of(store, known), missing_projects(known)
+    left, remarks = missing_reported(Store(store), known)
+    edits = []
+    for part in joined(_parts_to_take(linking, claims, missing)):
         try:
-            changes.append(_taken(part, store, claims))
-        except Refused as error:  # one such file keeps no other from being as it was
-            left[str(part.path)] = f"{error.message}; {error.hint}"
-    given, theirs = _given(places, known), replaced_skills(store, known)
-    skills = plan_removal(places.skills, given, known.skills_begun, theirs=theirs)
+            edits.append(_taken(part, store, claims))
+        except Refused as error:  # one such file stops no other from being restored
+            left[str(part.path)] = explained(error)
+    given, theirs = _given(where, known), replaced_skills(store, known)
+    skills = plan_removal(where.skills, given, known.skills_begun, theirs=theirs)
     stays = {*left, *(as_replaced(Path(path)) for path in left)}
     record = known._replace(
-        files={x: kept for x, kept in known.files.items() if x in stays or is_inside(x, missing)},
-        mcp=known.mcp if str(places.mcp) in left else None,
+        files={x: each for x, each in known.files.items() if x in stays or is_inside(x, missing)},
+        mcp=known.mcp if str(where.mcp) in left else None,
         given={x: each for x, each in known.given.items() if x in left or is_inside(x, missing)},
     )
-    kept = {
-        str(each.path): after(known.files[str(each.path)], each)
-        for each in changes
-        if str(each.path) in known.files
-    }
-    told = tuple(remarks), tuple(left.values())
-    return Plan(tuple(changes), (), skills, record, *told, kept)
+    paths = {str(each.path): each for each in edits}
+    files = {x: after(known.files[x], paths[x]) for x in paths if x in known.files}
+    reports = tuple(remarks), tuple(left.values())
+    return InstallPlan(linking, known, record, tuple(edits), (), skills, *reports, files)
 
 
-def _ended_as(text: str, before: str) -> str:
-    """TEXT, at the end of which our part stood, with the line ends that it had there BEFORE us."""
-    bare, old = text.rstrip("\r\n"), before.rstrip("\r\n")
-    is_same = bare.rpartition("\n")[2] == old.rpartition("\n")[2]
-    return bare + before[len(old) :] if before and is_same else text
+def _parts_to_take(
+    linking: Linking, claims: FileClaims, missing: Sequence[str]
+) -> Iterator[FilePart]:
+    """Every part of an installation; projects that are MISSING keep theirs."""
+    where, known = linking.where, claims.own
+    parts = [_hooks_part(where, {}, known), _section_part(where, "")]
+    parts += [mcp_part(where.mcp, None, known.mcp)] if where.mcp else []
+    parts += [policy_part(where.policy, known)] if where.policy else []
+    yield from parts
+    done = {part.path for part in parts}
+    replaced = (x for x in replaced_paths(known) if where.skills not in x.parents)
+    yield from (old_part(each) for each in replaced if each not in done)
+    yield from (_given_part(x, claims) for x in known.given if not is_inside(x, missing))
+    if not known.gitmem:  # the record was lost, or there never was one
+        names = skill_names(_given(where, known))
+        yield from linked_parts(linking._replace(skills=names), claims)

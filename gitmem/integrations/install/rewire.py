@@ -2,100 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import GitmemError
-from gitmem.integrations.host_memory.install import MemoryWork
+from gitmem.integrations.host_memory.move import MemoryMover
 from gitmem.integrations.hosts.table import HOSTS
-from gitmem.integrations.install.apply import FileDone, carry_out, told
-from gitmem.integrations.install.locations import places
-from gitmem.integrations.install.parts.linked import linking_of, own_group, unmoved, with_memory
+from gitmem.integrations.install.apply import FileDone, carry_out, files_done
+from gitmem.integrations.install.files import explained
+from gitmem.integrations.install.host_files import HostFiles, host_files, plugin_for
+from gitmem.integrations.install.links import followed, linking_of
 from gitmem.integrations.install.plan import plan_links
-from gitmem.integrations.install.projects import followed
-from gitmem.integrations.install.questions import plugin_for
 from gitmem.integrations.install.record import Install, alone, installs
 from gitmem.memory.group import Store
 
 
 class Rewired(NamedTuple):
-    """What became of the installations after a link was changed."""
+    """What happened to the installations after a link changed."""
 
     files: tuple[FileDone, ...] = ()
     remarks: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
-    """What could not be brought up to date, and why."""
+    """What was not updated, and why."""
 
 
 class GivenBack(NamedTuple):
-    """What a group that is about to go gave back to hosts."""
+    """What a group that is about to be removed gave back to hosts."""
 
     remarks: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    """The folders of the group with notes that could not be copied."""
+    """The folders of the group with notes that were not copied."""
 
 
 def give_back(store: Store, environ: Mapping[str, str], group: str) -> GivenBack:
     """Copy the notes that hosts wrote into GROUP to the hosts' own folders, before it is removed.
 
-    A failure is told and does not stop the removal: the trash keeps every note.
+    A failure is reported and does not stop the removal: the trash keeps every note.
     """
     remarks: list[str] = []
     kept: list[str] = []
     try:
         if installs(store.root):
             with alone(store.root):
-                for known in installs(store.root):
-                    where = places(known.host, known.scope, environ, Path(known.root))
-                    if known.is_of(where):
-                        memory = MemoryWork(store, HOSTS[known.host], environ)
-                        kept += memory.give_back(known.given, group)
-                        remarks += memory.remarks
-    except GitmemError as error:  # `rewire` tells the same of a record that nobody can read
+                for known, _ in _here(store, environ):
+                    mover = MemoryMover(store, HOSTS[known.host], environ)
+                    kept += mover.give_back(known.given, group)
+                    remarks += mover.remarks
+    except GitmemError as error:  # `rewire` reports an unreadable record, too
         remarks.append(f"no notes of hosts were copied out of group {group}: {error.message}")
     return GivenBack(tuple(remarks), tuple(kept))
 
 
 def rewire(store: Store, environ: Mapping[str, str], settled: str = "") -> Rewired:
-    """Bring every installation up to date with the links: for who has just changed one.
+    """Update every installation after a link changed.
 
-    What cannot be changed keeps nothing else from it, and is told: the link stands all the same.
-    SETTLED is a group that was renamed, or removed after `give_back`.
+    One that fails is reported and stops no other: the link itself stays. SETTLED is a group that
+    was renamed, or removed after `give_back`.
     """
     done = Rewired()
     try:
         if not installs(store.root):
             return done
         with alone(store.root):
-            for known in installs(store.root):
+            for known, where in _here(store, environ):
                 try:
-                    done = _rewired(store, known, environ, done, settled)
+                    more = _rewired(store, known, where, environ, settled)
+                    files, remarks = (*done.files, *more.files), (*done.remarks, *more.remarks)
+                    done = done._replace(files=files, remarks=remarks)
                 except GitmemError as error:
-                    done = done._replace(left=(*done.left, f"{error.message}; {error.hint}"))
-    except GitmemError as error:  # a record that nobody can read
-        done = done._replace(left=(*done.left, f"{error.message}; {error.hint}"))
+                    done = done._replace(left=(*done.left, explained(error)))
+    except GitmemError as error:  # an unreadable record
+        done = done._replace(left=(*done.left, explained(error)))
     return done
 
 
+def _here(store: Store, environ: Mapping[str, str]) -> Iterator[tuple[Install, HostFiles]]:
+    """The installations for the home folder of this call."""
+    for known in installs(store.root):
+        where = host_files(known.host, known.scope, environ, Path(known.root))
+        if known.is_of(where):
+            yield known, where
+
+
 def _rewired(
-    store: Store, known: Install, environ: Mapping[str, str], done: Rewired, settled: str
+    store: Store, stored: Install, where: HostFiles, environ: Mapping[str, str], settled: str
 ) -> Rewired:
-    where = places(known.host, known.scope, environ, Path(known.root))
-    # Made for another home than that of this call, or uninstalled.
-    if not known.is_of(where) or not known.gitmem:
-        return done
-    stored, known = known, followed(store, known, environ)
-    has_plugin = bool(plugin_for(where, environ, where.root))
-    linking = linking_of(store, where, own_group(store, where, known), known, is_plugin=has_plugin)
-    linking = with_memory(linking, known.choices, environ)
+    if not stored.gitmem:  # uninstalled
+        return Rewired()
+    known = followed(store, stored, environ)
+    is_plugin = bool(plugin_for(where, environ, where.root))
+    linking = linking_of(store, where, known, is_plugin=is_plugin, environ=environ)
     plan = plan_links(linking, known)
-    memory = MemoryWork(store, HOSTS[known.host], environ)
-    failed = memory.move(known.given, plan.record.given, settled)
-    linking = linking.without(failed)
-    plan = plan_links(linking, known) if failed else plan
-    files = tuple(told(plan, store.root, where.skills))
-    if files or plan.record != stored:  # another installation may have made the change already
-        carry_out(plan, store.root, where)
-    remarks = (*done.remarks, *plan.remarks, *memory.remarks, *memory.left, *unmoved(linking))
-    return done._replace(files=(*done.files, *files), remarks=remarks)
+    mover = MemoryMover(store, HOSTS[known.host], environ)
+    failed = mover.move(known.given, plan.record.given, settled)
+    plan = plan_links(linking.without(failed), known) if failed else plan
+    files = tuple(files_done(plan))
+    if files or plan.record != stored:  # another installation may have made the edits already
+        carry_out(plan)
+    reports = (*plan.remarks, *mover.remarks, *mover.left, *plan.linking.not_redirected())
+    return Rewired(files, reports)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from gitmem.errors import BadInput
-from gitmem.integrations.install.skills.files import SKILL, shipped_folder, skill_files
+from gitmem.integrations.install.skills import SKILL, shipped_folder, skill_files
 from gitmem.integrations.mcp.calls import file_text, local
 from gitmem.integrations.mcp.groups import Endpoint, opened
 from gitmem.integrations.mcp.texts import ToolResult, excerpt_of, sound

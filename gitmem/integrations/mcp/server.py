@@ -30,8 +30,9 @@ try:
     from mcp.shared.exceptions import MCPError
 except ImportError as error:
     raise ExtraMissing(
-        f"`gitmem mcp` needs the package mcp, 2.3 or newer, which cannot be imported: {error}",
-        hint="install it: pip install 'gitmem-cli[mcp]'",
+        f"the MCP server needs the package mcp, 2.3 or newer, and importing it failed: {error}",
+        hint="in the checkout of gitmem, run `uv tool install '.[mcp]'` or "
+        "`pipx install '.[mcp]'`; in the environment of gitmem, `pip install mcp`",
         extra="mcp",
     ) from error
 

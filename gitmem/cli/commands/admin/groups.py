@@ -233,4 +233,4 @@ def _rewired_lines(call: Invocation, done: Rewired) -> Iterator[str]:
     for file in done.files:
         yield f"  {file.action} {visible(file.path)}"
     for text in (*done.remarks, *done.left):
-        yield f"{call.style.warn('note')}: {visible(text)}"
+        yield f"{call.style.warn('note')}: {visible(call.addressed(text))}"

@@ -14,7 +14,7 @@ from gitmem.cli.style import columns, plain, visible
 from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
-    from gitmem.integrations.install.skills.installed import SkillsUpdated
+    from gitmem.integrations.install.skill_update import SkillsUpdated
     from gitmem.memory.upkeep.maintain import Maintained
 
 
@@ -44,7 +44,7 @@ def maintain_command(call: Invocation, everywhere: bool, dry_run: bool) -> int:
     document = {"groups": hinted} if everywhere else hinted[0]
     skills = () if dry_run else _skills(call)
     # What failed is an error: --quiet leaves it.
-    lines = [*_lines(call, hinted), *_skill_lines(skills)]
+    lines = [*_lines(call, hinted), *_skill_lines(call, skills)]
     call.answer(document, lines, data=bool(codes), **({"skills": skills} if skills else {}))
     return max(codes, default=boundary.DONE)
 
@@ -74,16 +74,16 @@ def _skills(call: Invocation) -> tuple[SkillsUpdated, ...]:
     """Installed skills, brought up to date; most stores have no record of any."""
     if not os.path.exists(call.settings.store / "installs.json"):
         return ()
-    from gitmem.integrations.install.skills.installed import update_installed
+    from gitmem.integrations.install.skill_update import update_installed
 
     return update_installed(call.settings.store)
 
 
-def _skill_lines(done: Sequence[SkillsUpdated]) -> Iterator[str]:
+def _skill_lines(call: Invocation, done: Sequence[SkillsUpdated]) -> Iterator[str]:
     for each in done:
         if each.files:
             yield f"skills of {each.host}: {counted(len(each.files), 'file')} brought up to date"
-        yield from (f"note: {visible(remark)}" for remark in each.remarks)
+        yield from (f"note: {visible(call.addressed(remark))}" for remark in each.remarks)
 
 
 def _addressed(call: Invocation, done: Maintained, group: str) -> Maintained:

@@ -120,9 +120,11 @@ def install_command(
         done = _uninstalled(call, host, place, dry_run)
     else:
         done = _installed(call, host, place, dry_run, replace, **wishes)
-    steps = [call.addressed(each) for each in done.next]
-    remarks = [call.addressed(each) for each in done.remarks]
-    hinted = done._replace(next=tuple(steps), remarks=tuple(remarks))
+    hinted = done._replace(
+        next=tuple(map(call.addressed, done.next)),
+        remarks=tuple(map(call.addressed, done.remarks)),
+        left=tuple(map(call.addressed, done.left)),
+    )
     # What was not taken out is an error: --quiet leaves it.
     call.answer(hinted, _lines(call, hinted), data=bool(done.left))
     return boundary.FINDINGS if done.left else boundary.DONE
@@ -139,9 +141,8 @@ def _uninstalled(call: Invocation, host: str, scope: str, dry_run: bool) -> Inst
 def _installed(
     call: Invocation, host: str, scope: str, dry_run: bool, replace: bool, **wishes: bool | None
 ) -> Installed:
-    from gitmem.integrations.hosts.login import login_environ
+    from gitmem.integrations.hosts.program import find_program, login_environ
     from gitmem.integrations.install.install import install
-    from gitmem.integrations.install.locations import find_program
 
     # A host may be started where the variable is not set. What a project shares names no place.
     is_named = call.flags.store or (scope == "user" and call.environ.get("GITMEM_HOME"))
@@ -233,8 +234,7 @@ def _diff_lines(call: Invocation, file: FileDone) -> Iterator[str]:
 
 
 def _git_hook(call: Invocation, uninstall: bool, dry_run: bool) -> None:
-    from gitmem.integrations.hosts.login import login_environ
-    from gitmem.integrations.install.locations import find_program
+    from gitmem.integrations.hosts.program import find_program, login_environ
     from gitmem.memory.admin.git_hook import put_git_hook, take_git_hook
 
     path = login_environ(call.environ)["PATH"]

@@ -29,8 +29,8 @@ def mcp_command(call: Invocation) -> None:
     resources (memory://GROUP/PATH), and the skills are prompts.
 
     The server is bound to its group: only `main` may name another one, and everybody may read
-    `global`. Commits are made in the name of GITMEM_AGENT, else of the client. This needs an extra:
-    pip install 'gitmem-cli[mcp]'.
+    `global`. Commits are made in the name of GITMEM_AGENT, else of the client. This needs the
+    extra `mcp`: uv tool install '.[mcp]' in the checkout of gitmem.
 
     \b
     Examples:

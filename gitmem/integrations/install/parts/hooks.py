@@ -1,6 +1,6 @@
-"""Our handlers in a host's settings: put in, brought up to date, taken out; all else stays.
+"""Our hook handlers in a host's settings: added, updated and removed while all else stays.
 
-A handler is known by what it calls, not by where it stands, so that one of an older version or of
+A handler is recognised by its command, not by its position, so that one of an older version or of
 another path is replaced and not doubled.
 """
 
@@ -10,45 +10,37 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from gitmem.integrations.hosts.program import Program
 from gitmem.integrations.hosts.table import HOSTS
-from gitmem.integrations.install.locations import Program
+from gitmem.integrations.install.host_files import read_json, table_in
+from gitmem.integrations.install.part import PartAdded
 from gitmem.model.text import json_edit
 from gitmem.model.text.json_edit import wrong_kind
 from gitmem.resources import hooks as hooks_folder
 
 HOOKS = "hooks"
 PROMPT = "UserPromptSubmit"
-"""The event that is answered only where somebody asked for it ..."""
+"""The event that gitmem answers only if the user asked for it ..."""
 PROMPTS = frozenset(each.named(PROMPT) for each in HOSTS.values())
-"""... and its names in all hosts."""
+"""... and its name in each host."""
 PROMPT_SECONDS = 5
 _CALLS = r"""(?<![\w.-])gitmem['"]?\s.*\bhook\b"""
 _JOINTS = frozenset("();<>|&")
-"""What joins commands, or leads their output elsewhere: a line of somebody's own making."""
-_OWN_WAYS = frozenset(("-g", "--group", "--agent", "--session"))
-"""What we never write into a call: who has put it there means just that."""
-_NEW = "{}\n"
+"""Operators of a shell: a line with one is the user's own."""
+_OWN_OPTIONS = frozenset(("-g", "--group", "--agent", "--session"))
+"""Options that gitmem never writes into a call: the user added them on purpose."""
 MATCHER = "matcher"
 
 Handlers = Mapping[str, dict[str, Any]]
-"""For each event the group of handlers with which we answer it."""
+"""For each event, our group of handlers."""
 Spot = tuple[int, int]
-"""Which group of an event, and which handler of it."""
+"""The index of a group of an event, and of a handler in it."""
 
 
-class Merged(NamedTuple):
-    """A file of a host with our part in it."""
-
-    text: str
-    remarks: tuple[str, ...] = ()
-    given: Mapping[str, Any] = {}
-    """What of it is ours, by a name for each kind: remembered, and handed to the next `put`."""
-
-
-def wanted_handlers(host: str, program: Program, *, on_prompt: bool = False) -> Handlers:
-    """The handlers for HOST, from the file that it would read."""
+def shipped_handlers(host: str, program: Program, *, on_prompt: bool = False) -> Handlers:
+    """Our handlers for HOST, which call PROGRAM; ON_PROMPT also for the event of a prompt."""
     shipped = json.loads((hooks_folder() / HOSTS[host].handlers).read_text("utf-8"))
     found = {event: groups[0] for event, groups in shipped[HOOKS].items()}
     if on_prompt:
@@ -65,51 +57,49 @@ def wanted_handlers(host: str, program: Program, *, on_prompt: bool = False) -> 
     return found
 
 
-def put_hooks(text: str, wanted: Handlers, known: Handlers) -> Merged:
-    """TEXT with the handlers WANTED; KNOWN are those that we put there the last time."""
+def put_hooks(text: str, handlers: Handlers, known: Handlers) -> PartAdded:
+    """TEXT with HANDLERS; KNOWN are those of the last installation."""
     if json_edit.is_blank(text):
-        return put_hooks(_NEW, wanted, known) if wanted else Merged(text)
-    root = _checked(json_edit.read(text), wanted)
-    if HOOKS not in root and wanted:
+        return put_hooks("{}\n", handlers, known) if handlers else PartAdded(text)
+    root = _checked(json_edit.read(text), handlers)
+    if HOOKS not in root and handlers:
         text = json_edit.insert(text, (), HOOKS, {})
     remarks: list[str] = []
-    for event, group in wanted.items():
+    for event, group in handlers.items():
         text, remark = _put(text, event, group, known.get(event))
         remarks += [remark] if remark else []
     for event in json_edit.read(text).get(HOOKS, {}):
-        if event not in wanted and (event in known or event in PROMPTS):
+        if event not in handlers and (event in known or event in PROMPTS):
             text = _as_before(text, event, {})
-    return Merged(text, tuple(remarks))
+    return PartAdded(text, tuple(remarks))
 
 
 def take_hooks(text: str, before: str) -> str:
-    """TEXT in which hooks are as they were BEFORE us; what somebody did to the rest since stays."""
-    root = {} if json_edit.is_blank(text) else json_edit.read(text)
-    events = root.get(HOOKS) if isinstance(root, dict) else None
-    if not isinstance(events, dict):
-        return text
-    old = {} if json_edit.is_blank(before) else json_edit.read(before)
-    kept = old.get(HOOKS) if isinstance(old, dict) else None
+    """TEXT with our handlers as they were BEFORE gitmem; later changes of others stay."""
+    events, old = table_in(read_json(text), HOOKS), read_json(before)
     had_ours = False
     for event in events:
         had_ours |= bool(_plain_in(events[event]))
-        text = _as_before(text, event, kept if isinstance(kept, dict) else {})
+        text = _as_before(text, event, table_in(old, HOOKS))
     emptied = had_ours and json_edit.read(text)[HOOKS] == {}
-    return json_edit.remove(text, [HOOKS]) if emptied and kept is None else text
+    return json_edit.remove(text, [HOOKS]) if emptied and not _has_hooks(old) else text
+
+
+def _has_hooks(settings: object) -> bool:
+    return isinstance(settings, dict) and settings.get(HOOKS) is not None
 
 
 def events_wired(settings: object) -> dict[str, tuple[str, ...]]:
-    """The events that SETTINGS lets us answer, each with the words of its command."""
-    events = settings.get(HOOKS) if isinstance(settings, dict) else None
+    """The events for which SETTINGS call gitmem, each with the words of its command."""
     found: dict[str, tuple[str, ...]] = {}
-    for event, groups in events.items() if isinstance(events, dict) else ():
+    for event, groups in table_in(settings, HOOKS).items():
         for group, handler in _ours_in(groups):
             found.setdefault(str(event), tuple(_words(groups[group][HOOKS][handler])))
     return found
 
 
 def is_ours(handler: object) -> bool:
-    """Whether a handler calls `gitmem hook` and nothing besides, from wherever, of whatever age."""
+    """Whether a handler calls `gitmem hook` and nothing else, from any path, of any version."""
     words = _words(handler)
     if re.fullmatch(r"(?:.*/)?python[0-9.]*", words[0] if words else ""):
         words = words[2:] if words[1:2] == ["-m"] else words[1:]
@@ -131,18 +121,18 @@ def _words(handler: object) -> list[str]:
     scanner.whitespace_split = True
     try:
         words = list(scanner)
-    except ValueError:  # a quote that does not end
+    except ValueError:  # an unterminated quote
         return []
     return [*words, *map(str, more if isinstance(more, list) else ())]
 
 
 def _ours_in(groups: object) -> list[Spot]:
-    """Where our handlers stand among the GROUPS of an event."""
+    """The positions of our handlers among the GROUPS of an event."""
     return [spot for spot, handler in handlers_in(groups) if is_ours(handler)]
 
 
 def handlers_in(groups: object) -> list[tuple[Spot, dict[str, Any]]]:
-    """Every handler among the GROUPS of an event, and where it stands."""
+    """Every handler among the GROUPS of an event, with its position."""
     return [
         ((number, at), handler)
         for number, group in enumerate(groups if isinstance(groups, list) else ())
@@ -152,11 +142,11 @@ def handlers_in(groups: object) -> list[tuple[Spot, dict[str, Any]]]:
 
 
 def _plain_in(groups: Any) -> list[Spot]:
-    """Those of them that call us as we write it, from wherever: with no group of their own, say."""
+    """Those of our handlers that have no option of the user's own."""
     return [
         (number, at)
         for number, at in _ours_in(groups)
-        if not _OWN_WAYS.intersection(_words(groups[number][HOOKS][at]))
+        if not _OWN_OPTIONS.intersection(_words(groups[number][HOOKS][at]))
     ]
 
 
@@ -165,14 +155,14 @@ def _handlers(group: object) -> list[object]:
     return found if isinstance(found, list) else []
 
 
-def _checked(root: object, wanted: Handlers) -> dict[str, Any]:
-    """ROOT, if everything that we have to write into is what it should be."""
+def _checked(root: object, handlers: Handlers) -> dict[str, Any]:
+    """ROOT; JsonRefused if a value that HANDLERS are written into has another type."""
     if not isinstance(root, dict):
         raise wrong_kind(root, dict, ())
     events = root.get(HOOKS, {})
     if not isinstance(events, dict):
         raise wrong_kind(events, dict, [HOOKS])
-    for event in wanted:
+    for event in handlers:
         groups = events.get(event, [])
         if not isinstance(groups, list):
             raise wrong_kind(groups, list, [HOOKS, event])
@@ -187,7 +177,7 @@ def _checked(root: object, wanted: Handlers) -> dict[str, Any]:
 def _put(
     text: str, event: str, group: dict[str, Any], known: dict[str, Any] | None
 ) -> tuple[str, str]:
-    """TEXT with our one group for EVENT, and what there is to say about it."""
+    """TEXT with our one group for EVENT, and a remark or nothing."""
     events = json_edit.read(text)[HOOKS]
     if event not in events:
         return json_edit.insert(text, [HOOKS], event, [group]), ""
@@ -195,11 +185,11 @@ def _put(
     spots = _plain_in(groups)
     if not spots:
         if any(_calls_us(each) for each in groups):
-            return text, f"{event} already calls gitmem in a way of your own: it was left so"
+            return text, f"your own command for {event} already calls gitmem: it stays"
         return json_edit.append(text, [HOOKS, event], group), ""
     first = groups[spots[0][0]].get(MATCHER)
     for spot in reversed(spots[1:]):
-        if groups[spot[0]].get(MATCHER) == first:  # for other sources or tools it is no double
+        if groups[spot[0]].get(MATCHER) == first:  # another matcher is for other tools
             text = without_handler(text, event, spot)
     return _renewed(text, event, spots[0], group, known), ""
 
@@ -212,7 +202,7 @@ def _calls_us(group: object) -> bool:
 def _renewed(
     text: str, event: str, spot: Spot, group: dict[str, Any], known: dict[str, Any] | None
 ) -> str:
-    """TEXT with our handler at SPOT as it should be; what somebody changed about it stays."""
+    """TEXT with our handler at SPOT updated; what the user changed about it stays."""
     number, at = spot
     there = json_edit.read(text)[HOOKS][event][number]
     if there == group:
@@ -222,20 +212,20 @@ def _renewed(
     return _calling(text, [HOOKS, event, number, HOOKS, at], group[HOOKS][0])
 
 
-def _calling(text: str, place: list[str | int], fresh: dict[str, Any]) -> str:
-    """TEXT in which the handler at PLACE calls what FRESH does; its timeout, say, stays."""
+def _calling(text: str, path: list[str | int], fresh: dict[str, Any]) -> str:
+    """TEXT in which the handler at PATH has the command of FRESH; its timeout, say, stays."""
     handler = json_edit.read(text)
-    for step in place:
+    for step in path:
         handler = handler[step]
     if "args" in handler or "args" in fresh:
-        return json_edit.replace(text, place, fresh)
+        return json_edit.replace(text, path, fresh)
     if handler["command"] == fresh["command"]:
         return text
-    return json_edit.replace(text, [*place, "command"], fresh["command"])
+    return json_edit.replace(text, [*path, "command"], fresh["command"])
 
 
 def _as_before(text: str, event: str, kept: Mapping[str, Any]) -> str:
-    """TEXT in which nothing of ours answers EVENT, but what called us in KEPT does so again."""
+    """TEXT in which no handler of ours answers EVENT, except those in KEPT."""
     groups, old = json_edit.read(text)[HOOKS][event], kept.get(event, [])
     now = [groups[number][HOOKS][at] for number, at in _plain_in(groups)]
     then = [old[number][HOOKS][at] for number, at in _plain_in(old)]
@@ -251,7 +241,7 @@ def _as_before(text: str, event: str, kept: Mapping[str, Any]) -> str:
 
 
 def without_handler(text: str, event: str, spot: Spot) -> str:
-    """TEXT without the handler at SPOT, and without its group where it was the only one."""
+    """TEXT without the handler at SPOT, and without its group if that is empty then."""
     number, at = spot
     text = json_edit.remove(text, [HOOKS, event, number, HOOKS, at])
     is_empty = json_edit.read(text)[HOOKS][event][number][HOOKS] == []

@@ -1,4 +1,4 @@
-"""A `gitmem` in `~/.local/bin`, for who has installed it where no login shell looks."""
+"""A `gitmem` in `~/.local/bin`, for a gitmem that is installed where no login shell looks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shutil import which
 
-from gitmem.integrations.install.parts.hooks import Merged
-from gitmem.integrations.install.shared_files import Shared
+from gitmem.integrations.install.part import FilePart, PartAdded
 from gitmem.integrations.transcripts.readers import home_in
 
 PROGRAM = "program"
@@ -17,39 +16,33 @@ _SIGN = "# Put here by `gitmem install`, and removed by `gitmem install --uninst
 
 
 def launcher_path(environ: Mapping[str, str], path: str) -> Path | None:
-    """Where our launcher belongs or is, if a login shell with PATH would find no other gitmem."""
-    place = home_in(environ) / ".local" / "bin" / "gitmem"
-    found = which("gitmem", path=path)
-    if found and not is_launcher(place):
+    """The path for our launcher, if a login shell with PATH finds no other gitmem; else None."""
+    launcher = home_in(environ) / ".local" / "bin" / "gitmem"
+    is_ours = _is_launcher(launcher)
+    if which("gitmem", path=path) and not is_ours:
         return None
-    is_seen = str(place.parent) in path.split(os.pathsep)
-    is_free = not os.path.lexists(place) or is_launcher(place)
-    return place if is_seen and is_free else None
+    is_on_path = str(launcher.parent) in path.split(os.pathsep)
+    is_free = is_ours or not os.path.lexists(launcher)
+    return launcher if is_on_path and is_free else None
 
 
-def is_launcher(path: Path) -> bool:
-    """Whether a file is a launcher of our making."""
+def _is_launcher(path: Path) -> bool:
     try:
         return not path.is_symlink() and _SIGN in path.read_text("utf-8")
     except (OSError, ValueError):
         return False
 
 
-def launcher_part(path: Path, words: Sequence[str]) -> Shared:
-    """The file that calls the program of WORDS."""
+def launcher_part(path: Path, words: Sequence[str]) -> FilePart:
+    """The script at PATH that calls the program of WORDS."""
     script = f'#!/bin/sh\n{_SIGN}\nexec {shlex.join(words)} "$@"\n'
-    return Shared(
-        path,
-        lambda text: Merged(script, given={PROGRAM: script}) if _is_ours(text) else Merged(text),
-        lambda text, _, __: take_launcher(text),
-        is_whole=True,
-    )
+
+    def put(text: str) -> PartAdded:
+        return PartAdded(text) if take_launcher(text) else PartAdded(script, (), {PROGRAM: script})
+
+    return FilePart(path, put, take_launcher, is_whole=True)
 
 
-def take_launcher(text: str, before: str = "", script: object = None) -> str:
-    """Nothing, where TEXT is our script."""
-    return "" if _is_ours(text) else text
-
-
-def _is_ours(text: str) -> bool:
-    return not text or _SIGN in text
+def take_launcher(text: str, *_: object) -> str:
+    """Nothing where TEXT is our script, else TEXT."""
+    return "" if _SIGN in text else text

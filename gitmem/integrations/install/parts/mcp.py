@@ -1,7 +1,7 @@
-"""Our MCP server among those of a host: in `.mcp.json`, or as a block in Codex's `config.toml`.
+"""Our MCP server among those of a host: in a JSON file, or as a block in Codex's `config.toml`.
 
-In TOML only the lines that we wrote are ours, not whatever stands between our marks: Codex and
-people add tables at the end of the file, and that is there.
+In TOML only the lines that gitmem wrote are ours, not all lines between our markers: Codex and
+people add tables at the end of the file, which may be inside.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from pathlib import Path
 from typing import Any
 
 from gitmem.errors import Refused
+from gitmem.integrations.hosts.program import Program
 from gitmem.integrations.hosts.table import CLAUDE, CODEX, HOSTS
-from gitmem.integrations.install.locations import Program
-from gitmem.integrations.install.parts.hooks import Merged
+from gitmem.integrations.install.host_files import BY_HAND, read_json, read_toml, table_in
+from gitmem.integrations.install.part import FilePart, PartAdded, ended_as
 from gitmem.model.text import json_edit
 from gitmem.model.text.json_edit import wrong_kind
 
@@ -28,17 +30,33 @@ _BLOCK = re.compile(
     rf"(?P<gap>(?<=\n)\r?\n)?^{BEGIN}\r?\n(?P<head>{_HEAD})(?P<rest>.*?)^{END}(?:\r?\n|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_FOREIGN = f"an MCP server {NAME!r} was there already: it was left as it is"
+_FOREIGN = f"the MCP server {NAME!r} there is not gitmem's own configuration: it stays"
 
 
 def server(program: Program) -> dict[str, Any]:
-    """How a host starts our server."""
+    """The command with which a host starts our server."""
     first, *rest = program.call
     return {"command": first, "args": [*rest, "mcp"]}
 
 
-def put_json(text: str, wanted: dict[str, Any], known: object) -> Merged:
-    """A `.mcp.json` with our server; KNOWN is what we put there the last time."""
+def mcp_part(path: Path, wanted: dict[str, Any] | None, known: object) -> FilePart:
+    """Our server in the file at PATH: WANTED, or none; KNOWN is that of the last installation."""
+    is_json = path.suffix == ".json"
+
+    def take(text: str, before: str, _: str = "") -> str:
+        if is_json:
+            return _take_json(text, before, known)
+        return ended_as(_take_toml(text, known), before)
+
+    def put(text: str) -> PartAdded:
+        if wanted is None:
+            return PartAdded(take(text, ""))
+        return (_put_json if is_json else _put_toml)(text, wanted, known)
+
+    return FilePart(path, put, take)
+
+
+def _put_json(text: str, wanted: dict[str, Any], known: object) -> PartAdded:
     text = "{}\n" if json_edit.is_blank(text) else text
     root = json_edit.read(text)
     if not isinstance(root, dict):
@@ -49,30 +67,28 @@ def put_json(text: str, wanted: dict[str, Any], known: object) -> Merged:
     if not isinstance(servers, dict):
         raise wrong_kind(servers, dict, [SERVERS])
     if NAME not in servers:
-        return Merged(json_edit.insert(text, [SERVERS], NAME, wanted))
+        return PartAdded(json_edit.insert(text, [SERVERS], NAME, wanted))
     if servers[NAME] == wanted:
-        return Merged(text)
+        return PartAdded(text)
     if servers[NAME] == known:
-        return Merged(json_edit.replace(text, [SERVERS, NAME], wanted))
-    return Merged(text, (_FOREIGN,))
+        return PartAdded(json_edit.replace(text, [SERVERS, NAME], wanted))
+    return PartAdded(text, (_FOREIGN,))
 
 
-def take_json(text: str, before: str, known: object) -> str:
-    """The same without our server; one that somebody changed is theirs by now."""
-    root = {} if json_edit.is_blank(text) else json_edit.read(text)
-    servers = root.get(SERVERS) if isinstance(root, dict) else None
-    if not isinstance(servers, dict) or NAME not in servers or servers[NAME] != known:
+def _take_json(text: str, before: str, known: object) -> str:
+    """TEXT without our server; one that the user changed stays."""
+    servers = table_in(read_json(text), SERVERS)
+    if NAME not in servers or servers[NAME] != known:
         return text
     text = json_edit.remove(text, [SERVERS, NAME])
-    old = {} if json_edit.is_blank(before) else json_edit.read(before)
-    return json_edit.remove(text, [SERVERS]) if len(servers) == 1 and SERVERS not in old else text
+    is_empty = len(servers) == 1 and SERVERS not in read_json(before)
+    return json_edit.remove(text, [SERVERS]) if is_empty else text
 
 
-def put_toml(text: str, wanted: dict[str, Any], known: object) -> Merged:
-    """A `config.toml` with our server between marks; KNOWN is what we put there the last time."""
+def _put_toml(text: str, wanted: dict[str, Any], known: object) -> PartAdded:
     servers = read_toml(text).get(TABLE, {})
     if not isinstance(servers, dict):
-        raise Refused(f"{TABLE} is no table", hint="mend it by hand; nothing was changed")
+        raise Refused(f"{TABLE} is not a table", hint=BY_HAND)
     found, newline = _BLOCK.search(text), "\r\n" if "\r\n" in text else "\n"
     # A TOML string can be written as a JSON string, and a list of them, too.
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in wanted.items()]
@@ -81,22 +97,24 @@ def put_toml(text: str, wanted: dict[str, Any], known: object) -> Merged:
         gap = newline * (2 - text.endswith("\n")) if text else ""
         return _agreed(f"{text}{gap}{BEGIN}{newline}{head}{END}{newline}", servers, wanted)
     if servers[NAME] == {**servers[NAME], **wanted}:
-        return Merged(text)
+        return PartAdded(text)
     if not found or not _is_as_put(found, servers[NAME], known):
-        return Merged(text, (_FOREIGN,))
+        return PartAdded(text, (_FOREIGN,))
     changed = text[: found.start("head")] + head + text[found.end("head") :]
     return _agreed(changed, servers, {**servers[NAME], **wanted})
 
 
-def _agreed(changed: str, servers: dict[str, Any], wanted: dict[str, Any]) -> Merged:
-    """The changed text, if it says what it should and of every other server what it said."""
+def _agreed(changed: str, servers: dict[str, Any], wanted: dict[str, Any]) -> PartAdded:
+    """The changed text; Refused if it does not have WANTED and every other server as before."""
     if read_toml(changed).get(TABLE) != {**servers, NAME: wanted}:
-        raise Refused("our server cannot be put there", hint="add it by hand; nothing was changed")
-    return Merged(changed)
+        raise Refused(
+            "no way to add the server there", hint="add it by hand; gitmem changed nothing"
+        )
+    return PartAdded(changed)
 
 
 def _server(head: str) -> dict[str, Any]:
-    """What our lines say; nothing where they are no longer whole."""
+    """The server that our lines configure; empty where they are incomplete."""
     try:
         found: dict[str, Any] = tomllib.loads(head)[TABLE][NAME]
     except tomllib.TOMLDecodeError:
@@ -105,13 +123,13 @@ def _server(head: str) -> dict[str, Any]:
 
 
 def _is_as_put(found: re.Match[str], there: dict[str, Any], known: object) -> bool:
-    """Whether our lines are as we wrote them; without a record, whether they are what counts."""
+    """Whether our lines are as gitmem wrote them; without a record, whether they are in force."""
     ours = _server(found["head"])
     return bool(ours) and known in (None, ours) and there == {**there, **ours}
 
 
-def take_toml(text: str, known: object) -> str:
-    """The same without our lines; a server that somebody changed is theirs by now."""
+def _take_toml(text: str, known: object) -> str:
+    """TEXT without our lines; a server that the user changed stays."""
     said = read_toml(text) if _BLOCK.search(text) else {}
     servers = said.get(TABLE)
     if not isinstance(servers, dict) or known not in (None, servers.get(NAME)):
@@ -122,17 +140,9 @@ def take_toml(text: str, known: object) -> str:
         is_ours = _server(found["head"]) == servers.get(NAME)
         if is_ours and {TABLE: {}, **read_toml(left)} == {**said, TABLE: others}:
             return left
-    return text  # in a text of several lines, say, our marks are no marks
+    return text  # inside a multi-line string, say, our markers mean nothing
 
 
 def _left_of(found: re.Match[str]) -> str:
-    """What others put between our marks, with the empty line before them."""
+    """What others added between our markers, with the empty line before them."""
     return f"{found['gap'] or ''}{found['rest']}" if found["rest"].strip() else ""
-
-
-def read_toml(text: str) -> dict[str, Any]:
-    """What a `config.toml` says."""
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise Refused(f"it is no TOML: {error}", hint="mend it by hand; nothing changed") from error

@@ -1,9 +1,9 @@
-"""The folders of memory among those that Codex's sandbox lets the model write to.
+"""The folders of memory among the `writable_roots` of Codex's sandbox.
 
 Under `workspace-write` a command may write to the project and to `writable_roots`. A write of
 gitmem needs two folders of a group: its files and its git directory, which the sandbox would keep
-read-only if it stood below the files. Every other byte of the TOML stays, and a change that does
-not say exactly what it should is not made.
+read-only if it were below the files. Every other byte of the TOML stays, and an edit whose result
+is not exactly as planned is refused.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from gitmem.errors import Refused
-from gitmem.integrations.install.parts.hooks import Merged
-from gitmem.integrations.install.parts.mcp import read_toml
+from gitmem.integrations.install.host_files import read_toml, table_in, texts_in
+from gitmem.integrations.install.part import PartAdded
 
 ROOTS = "writable_roots"
 TABLE = "sandbox_workspace_write"
-_BY_HAND = f"the sandbox keeps `gitmem write` out: add to {ROOTS} of [{TABLE}] by hand: {{}}"
+_BY_HAND = f"the sandbox denies writes to memory: add to {ROOTS} of [{TABLE}] by hand: {{}}"
 _TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"""|'  # strings first: a bracket or `#` in one means nothing
     r"'''.*?'''|"
@@ -33,92 +33,86 @@ _TOKEN = re.compile(
 )
 
 
-class _List(NamedTuple):
-    """Where the list of roots stands in a text."""
+class _RootsList(NamedTuple):
+    """The position of the list of roots in a text."""
 
     begin: int
-    """Behind its opening bracket."""
+    """After its opening bracket."""
     end: int
     """Before its closing one."""
     line: int
     """Where the line of its key begins."""
 
 
-class _Found(NamedTuple):
-    """What stands in a text of the table: behind its head, and its list of roots."""
+class _RootsTable(NamedTuple):
+    """The positions of the table and its list of roots in a text."""
 
     head: tuple[int, int] | None = None
-    """The line with which the table begins, and its end."""
-    roots: _List | None = None
+    """The line of its header: start and end."""
+    roots: _RootsList | None = None
 
 
-def put_roots(text: str, wanted: Sequence[str], ours: Sequence[str]) -> Merged:
-    """TEXT whose sandbox can write to WANTED; OURS are the roots that we put there before.
+def put_roots(text: str, folders: Sequence[str], ours: Sequence[str]) -> PartAdded:
+    """TEXT whose sandbox can write to FOLDERS; OURS are the roots that gitmem added before.
 
-    Those that the user has named, or a folder around them, stay the user's.
+    Roots that the user has, or that are below one of the user's, stay the user's.
     """
     kept = [each for each in roots_in(read_toml(text)) if each not in ours]
     theirs = [os.path.realpath(os.path.expanduser(x)) for x in kept if "\0" not in x]
-    new = [each for each in dict.fromkeys(wanted) if not is_below(each, theirs)]
+    new = [each for each in dict.fromkeys(folders) if not is_below(each, theirs)]
     there = [each for each in roots_in(read_toml(text)) if each in ours]
     missing = [each for each in new if each not in there]
     try:
         text = _without(text, [each for each in there if each not in new])
         text = _with(text, missing) if missing else text
-        return Merged(text, (), {ROOTS: new} if new else {})
+        return PartAdded(text, (), {ROOTS: new} if new else {})
     except Refused:
         given = [each for each in there if each in new]
-        return Merged(text, (_BY_HAND.format(json.dumps(missing)),), {ROOTS: given})
+        return PartAdded(text, (_BY_HAND.format(json.dumps(missing)),), {ROOTS: given})
 
 
 def take_roots(text: str, before: str, ours: Sequence[str]) -> str:
-    """TEXT without OURS, and without a list or table that was not there BEFORE us."""
+    """TEXT without OURS, and without a list or table that was missing BEFORE gitmem."""
     there = [each for each in roots_in(read_toml(text)) if each in ours]
     if not there:
         return text
-    text, old = _without(text, there), _table(read_toml(before))
-    if (_table(read_toml(text)) or {}).get(ROOTS) == [] and ROOTS not in (old or {}):
+    text, old = _without(text, there), table_in(read_toml(before), TABLE)
+    if table_in(read_toml(text), TABLE).get(ROOTS) == [] and ROOTS not in old:
         with suppress(Refused):  # an empty list changes nothing
             text = _agreed(_cut_list(text), text, None)
     if _find(before).head is None:
         text = _cut_table(text)
-    # A last line that had no end got one.
+    # The last line may have had no newline.
     return before if text.rstrip("\r\n") == before.rstrip("\r\n") else text
 
 
-def _table(said: dict[str, Any]) -> dict[str, Any] | None:
-    found = said.get(TABLE)
-    return found if isinstance(found, dict) else None
-
-
-def roots_in(said: dict[str, Any]) -> list[str]:
-    """The writable roots that the settings in a `config.toml` name."""
-    found = (_table(said) or {}).get(ROOTS)
-    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+def roots_in(settings: dict[str, Any]) -> list[str]:
+    """The writable roots in the settings of a `config.toml`."""
+    return texts_in(table_in(settings, TABLE), ROOTS)
 
 
 def is_below(path: str, folders: Sequence[str]) -> bool:
-    """Whether PATH really is one of FOLDERS, which are real, or stands in one."""
+    """Whether the real path of PATH is one of FOLDERS, which are real paths, or is in one."""
     real = os.path.realpath(path)
     return any(real == each or real.startswith(f"{each.rstrip('/')}/") for each in folders)
 
 
 def _with(text: str, new: Sequence[str]) -> str:
-    """TEXT with NEW in front of the list: there it needs nothing of what follows."""
+    """TEXT with NEW at the start of the list, which needs no knowledge of its end."""
     found, newline = _find(text), "\r\n" if "\r\n" in text else "\n"
-    said = ", ".join(json.dumps(each, ensure_ascii=False) for each in new)
+    items = ", ".join(json.dumps(each, ensure_ascii=False) for each in new)
     roots = [*new, *roots_in(read_toml(text))]
     if found.roots:
         at = found.roots.begin
         more = ", " if roots_in(read_toml(text)) else ""
-        changed = f"{text[:at]}{said}{more}{text[at:]}"
+        changed = f"{text[:at]}{items}{more}{text[at:]}"
     elif found.head:
         at = found.head[1]
         gap = "" if text[:at].endswith("\n") else newline
-        changed = f"{text[:at]}{gap}{ROOTS} = [{said}]{newline}{text[at:]}"
+        changed = f"{text[:at]}{gap}{ROOTS} = [{items}]{newline}{text[at:]}"
     else:
         gap = newline * (2 - text.endswith("\n")) if text else ""
-        changed = f"{text}{gap}[{TABLE}]{newline}{ROOTS} = [{said}]{newline}"
+        changed = f"{text}{gap}[{TABLE}]{newline}{ROOTS} = [{items}]{newline}"
     return _agreed(changed, text, roots)
 
 
@@ -128,20 +122,20 @@ def _without(text: str, gone: Sequence[str]) -> str:
         return text
     found = _find(text).roots
     if found is None:
-        raise Refused(f"{ROOTS} is not a list that can be edited", hint="take them out by hand")
+        raise Refused(f"{ROOTS} is not a plain list", hint="remove the folders by hand")
     inner = text[found.begin : found.end]
     for begin, end in reversed([x[:2] for x in _strings(inner) if x[2] in gone]):
         behind = re.match(r",[ \t]?", inner[end:])
         if behind:
             inner = inner[:begin] + inner[end + behind.end() :]
-        else:  # the last one: the comma before it goes instead
+        else:  # the last one: remove the comma before it instead
             inner = re.sub(r",[ \t]*\Z", "", inner[:begin]) + inner[end:]
     left = [each for each in roots_in(read_toml(text)) if each not in gone]
     return _agreed(text[: found.begin] + inner + text[found.end :], text, left)
 
 
 def _strings(inner: str) -> Iterator[tuple[int, int, str]]:
-    """The strings in a list: where each begins and ends, and what it says."""
+    """The start, the end and the value of each string in a list."""
     for found in _TOKEN.finditer(inner):
         if found[0][0] in "\"'":
             value = tomllib.loads(f"x = {found[0]}")["x"]
@@ -149,13 +143,13 @@ def _strings(inner: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _agreed(changed: str, text: str, roots: list[str] | None) -> str:
-    """CHANGED, if it says what TEXT does and names these ROOTS; None for no list at all."""
+    """CHANGED; Refused if it is not TEXT with these ROOTS; None for no list at all."""
     wanted = read_toml(text)
-    table = dict(_table(wanted) or {})
+    table = dict(table_in(wanted, TABLE))
     table.pop(ROOTS, None)
     wanted[TABLE] = table if roots is None else {**table, ROOTS: roots}
-    if _said(changed) != wanted:
-        raise Refused(f"{ROOTS} cannot be changed there", hint="change it by hand")
+    if _tables(changed) != wanted:
+        raise Refused(f"no way to edit {ROOTS} there", hint="edit it by hand")
     return changed
 
 
@@ -169,26 +163,26 @@ def _cut_list(text: str) -> str:
 
 
 def _cut_table(text: str) -> str:
-    """TEXT without the head of the table, and the empty line before it, if nothing stands below."""
+    """TEXT without the header of the table and the empty line before it, if the table is empty."""
     head, wanted = _find(text).head, read_toml(text)
     if head is None:
         return text
     left = re.sub(r"(?<=\n)\r?\n\Z", "", text[: head[0]]) + text[head[1] :]
     if wanted[TABLE] == {}:
         del wanted[TABLE]
-    return left if _said(left) == wanted else text
+    return left if _tables(left) == wanted else text
 
 
-def _said(text: str) -> dict[str, Any]:
-    """What TEXT says; nothing where that is no TOML."""
+def _tables(text: str) -> dict[str, Any]:
+    """The tables of TEXT; none where it is invalid."""
     try:
         return read_toml(text)
     except Refused:
         return {}
 
 
-def _find(text: str) -> _Found:
-    """Where the table and its list stand; not where they are written in another way."""
+def _find(text: str) -> _RootsTable:
+    """The positions of the table and its list, if they are written in the usual form."""
     head, roots, table, line, depth = None, None, "", 0, 0
     words: list[re.Match[str]] = []
     for token in _TOKEN.finditer(text):
@@ -205,22 +199,22 @@ def _find(text: str) -> _Found:
     if words:
         table, is_head = _headed(words, table)
         head = (line, len(text)) if is_head and table == TABLE else head
-    return _Found(head, roots)
+    return _RootsTable(head, roots)
 
 
 def _headed(words: Sequence[re.Match[str]], table: str) -> tuple[str, bool]:
-    """The table in which the next line stands, and whether WORDS are its head."""
-    said = [each[0] for each in words]
-    if said and said[0] == "[" and "=" not in said:
-        return "".join(said[1:-1]).strip("\"'"), said.count("[") == 1
+    """The table of the next line, and whether WORDS are its header."""
+    texts = [each[0] for each in words]
+    if texts and texts[0] == "[" and "=" not in texts:
+        return "".join(texts[1:-1]).strip("\"'"), texts.count("[") == 1
     return table, False
 
 
-def _list_in(words: Sequence[re.Match[str]], table: str, line: int) -> _List | None:
+def _list_in(words: Sequence[re.Match[str]], table: str, line: int) -> _RootsList | None:
     """The list of roots, if WORDS are the line that assigns it."""
-    said = [each[0] for each in words]
-    key = "".join(said[: said.index("=")]) if "=" in said else ""
+    texts = [each[0] for each in words]
+    key = "".join(texts[: texts.index("=")]) if "=" in texts else ""
     full = f"{table}.{key}" if table else key
-    if full != f"{TABLE}.{ROOTS}" or said[said.index("=") + 1] != "[":
+    if full != f"{TABLE}.{ROOTS}" or texts[texts.index("=") + 1] != "[":
         return None
-    return _List(words[said.index("=") + 1].end(), words[-1].start(), line)
+    return _RootsList(words[texts.index("=") + 1].end(), words[-1].start(), line)

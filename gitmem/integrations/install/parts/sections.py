@@ -1,4 +1,4 @@
-"""The section on memory in a CLAUDE.md or AGENTS.md: between two marks, all else is the user's."""
+"""The section on memory in a CLAUDE.md or AGENTS.md, between two markers."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ folder you have that folder's group instead, whose layers may differ: `gitmem st
 _KB = 1024
 _LOADS = {
     "always": "always",
-    "user": "when you read it",  # no hook knows who speaks
+    "user": "when you read it",  # no hook knows the user
     "query": "when something asks for it",
     "never": "when you read it",
 }
 
 
 def section(layout: Layout, group: str, *, is_for_all: bool = False) -> str:
-    """The section for a group of this LAYOUT, with its marks.
+    """The section for a group of this LAYOUT, with its markers.
 
-    IS_FOR_ALL: it is read in every folder, also in those that are linked to another group.
+    IS_FOR_ALL: hosts read it in every folder, also in folders that are linked to another group.
     """
     text = (templates() / "sections" / "memory.md").read_text("utf-8")
     text = with_sync_skill(text, layout.name)
@@ -52,13 +52,13 @@ def _table(layout: Layout, group: str) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- |"
     holds = _holds()
     for each in layout.layers:
-        said = holds["names"].get(each.name) or holds["kinds"][each.kind]
-        row = each.name, f"`{each.display_path}`", said, _shown(each), _size(each.budget)
+        purpose = holds["names"].get(each.name) or holds["kinds"][each.kind]
+        row = each.name, f"`{each.display_path}`", purpose, _shown(each), _size(each.budget)
         yield f"| {' | '.join(row)} |"
 
 
 def _holds() -> dict[str, dict[str, str]]:
-    """What belongs into a layer, by its name and by its kind."""
+    """What a layer is for, by its name and by its kind."""
     import yaml
 
     found: dict[str, dict[str, str]] = yaml.safe_load(
@@ -68,7 +68,7 @@ def _holds() -> dict[str, dict[str, str]]:
 
 
 def _rules(layout: Layout) -> Iterator[str]:
-    """How to choose among the layers: one place for each thing, a place in doubt, whose profile."""
+    """How to choose a layer, which is the default, and whose profile to use."""
     if not layout.layers:
         return
     yield "**One place for each.** The layer whose row fits best."
@@ -89,7 +89,7 @@ def _rules(layout: Layout) -> Iterator[str]:
 
 
 def _exclusive(layout: Layout) -> Iterator[list[str]]:
-    """The layers of which only one may hold a thing."""
+    """The sets of layers of which only one may hold the same fact."""
     for word in dict.fromkeys(each.exclusive for each in layout.layers if each.exclusive):
         names = [each.name for each in layout.layers if each.exclusive == word]
         if len(names) > 1:
@@ -102,7 +102,7 @@ def _and(names: list[str]) -> str:
 
 
 def _in_doubt(layout: Layout) -> Layer | None:
-    """The layer for what has no other place: the log of the day, else the first journal."""
+    """The default layer: the log of the day, else the first journal."""
     for kind in ("log", "journal"):
         for each in layout.layers:
             if each.kind == kind:
@@ -121,7 +121,7 @@ def _size(budget: int) -> str:
 
 
 def put_section(text: str, made: str) -> str:
-    """TEXT with the section, in its old place or else at the end."""
+    """TEXT with the section MADE in place of the old one, or else at the end."""
     check_marks(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     made = made.replace("\n", newline)
@@ -132,7 +132,7 @@ def put_section(text: str, made: str) -> str:
 
 
 def _ends(text: str) -> int:
-    """How many lines end where TEXT does."""
+    """The number of line ends at the end of TEXT."""
     found = re.search(r"(?:\r?\n)*\Z", text)
     return found[0].count("\n") if found else 0
 
@@ -144,15 +144,15 @@ def take_section(text: str) -> str:
 
 
 def has_section(text: str) -> bool:
-    """Whether the section stands in TEXT."""
+    """Whether TEXT has the section."""
     return re.search(SECTION, text, re.DOTALL) is not None
 
 
 def check_marks(text: str) -> None:
-    """Refuse marks of which nobody can say where the section begins or ends."""
+    """Refuse TEXT if its markers do not enclose exactly one section."""
     marks = re.findall(f"{BEGIN}|{END}", text)
     if marks not in ([], [BEGIN, END]):
         raise Refused(
-            f"the marks {BEGIN} and {END} do not stand there once, in this order",
-            hint="mend or remove them by hand; this file was not changed",
+            f"the markers {BEGIN} and {END} do not occur once, in this order",
+            hint="correct or remove them by hand; gitmem did not change this file",
         )

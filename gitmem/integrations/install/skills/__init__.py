@@ -1,1 +1,0 @@
-"""The skills that come with gitmem, installed and kept up to date."""
