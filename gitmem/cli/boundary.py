@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem import errors
 from gitmem.cli.style import echo, visible
+from gitmem.model.hints import Call, Hint
 
 if TYPE_CHECKING:
     from gitmem.cli.invocation import Invocation
@@ -165,7 +166,7 @@ def described(error: BaseException) -> Mapping[str, Any]:
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         message = f"{where}{error.strerror or error}"
-        return _described(errors.StorageFailed.code, message, "run `gitmem check`")
+        return _described(errors.StorageFailed.code, message, Hint("run ", Call("check")))
     message = f"unexpected {type(error).__name__}: {error}"
     return _described("unexpected", message, "set GITMEM_DEBUG=1 to see where, and report it")
 

@@ -48,7 +48,7 @@ def remark_found(call: Invocation, result: Any) -> None:
     for each in getattr(result, "set_aside", ()):
         call.remark(
             f"a version of {each.path} that may not enter git was set aside "
-            f"({each.rule}): gitmem held show {each.id}"
+            f"({each.rule}): {call.command(f'held show {each.id}')}"
         )
     if result.pending:
         call.remark("it is committed; the work tree follows with the next command")

@@ -93,7 +93,10 @@ class Invocation:
         if not linked and self.store.requires_group:
             raise BadInput(
                 "this store wants every command to name its group",
-                hint="add -g NAME, set GITMEM_GROUP, or link this folder: `gitmem link . -g NAME`",
+                hint=Hint(
+                    "add -g NAME, set GITMEM_GROUP, or link this folder: ",
+                    Call("link", (".",), group="NAME"),
+                ),
             )
         return linked or self.settings.group
 
@@ -153,7 +156,8 @@ class Invocation:
             return rendered(text.of_group(group) if group else text, self.typed)
         both = (("--store", self.flags.store), ("-g", group or self.flags.group))
         named = [(flag, value) for flag, value in both if value]
-        if not named or "gitmem " not in text:
+        rendered_before = f"gitmem{self._flags(self.flags.group)} "
+        if not named or "gitmem " not in text or rendered_before in text:
             return text
         import re
         from shlex import quote
@@ -188,9 +192,15 @@ class Invocation:
             "git-hook" in part.args or ("scope", "project") in part.options
         )
         group = "" if is_for_all else part.group or self.flags.group
+        return f"`{as_command(part, self._flags(group))}`"
+
+    def command(self, words: str) -> str:
+        """The command with WORDS, for the store and group that this call named."""
+        return f"gitmem{self._flags(self.flags.group)} {words}"
+
+    def _flags(self, group: str) -> str:
         both = (("--store", self.flags.store), ("-g", group))
-        flags = "".join(f" {flag} {quoted(str(value))}" for flag, value in both if value)
-        return f"`{as_command(part, flags)}`"
+        return "".join(f" {flag} {quoted(str(value))}" for flag, value in both if value)
 
     def remark(self, text: str) -> None:
         """Say something on the side; a document has it in its fields."""
@@ -203,7 +213,9 @@ class Invocation:
         To decline is an answer, not an error: DECLINED is said, and the command ends.
         """
         if sys.stdin is None or not sys.stdin.isatty():
-            raise BadInput(f"{doing} needs --yes", hint=f"repeat with --yes: `{again}`")
+            raise BadInput(
+                f"{doing} needs --yes", hint=f"repeat with --yes: `{self.command(again)}`"
+            )
         from click import confirm
 
         agreed = confirm(self.style.line(question), err=True)

@@ -35,6 +35,8 @@ _METHODS = {
     "transcript": "transcripts.status",
 }
 """Methods whose names differ from the verb."""
+_TERMINAL = ("yes", "json")
+"""Options about questions and output, which no method has."""
 
 Options = tuple[tuple[str, str | bool], ...]
 
@@ -134,6 +136,7 @@ def _in_python(part: Part) -> str:
 
 def method_of(verb: str, options: Options = ()) -> tuple[str, Options]:
     """The method of the Python API that does what VERB does, and the options that it takes."""
+    options = tuple(each for each in options if each[0] not in _TERMINAL)
     for each in options:
         method = _METHODS.get(f"{verb} --{each[0]}")
         if method:

@@ -59,7 +59,7 @@ def test_entries_are_a_table(memory: Run) -> None:
         "2026-01-01  superseded  3  reference/decisions.md#old           Old\n"
         "2026-02-01  -           -  reference/ideas.md#try-gleam         Try gleam\n"
     )
-    assert "1 of them could be better: gitmem lint" in said.err
+    assert "1 entry with warnings: gitmem lint" in said.err
 
 
 @pytest.mark.usefixtures("memory")

@@ -71,7 +71,7 @@ def test_a_budget_is_kept_and_what_it_cost_is_said(arizuko: Run) -> None:
     assert said.err == "note: the budget left out or cut 1 piece: --explain has them\n"
     none = arizuko("inject", "--budget", "3")
     assert none.out == ""
-    assert "nothing fits in 3 characters" in none.err
+    assert "no context fits into 3 characters" in none.err
 
 
 def test_the_document_holds_the_prompt_its_pins_and_the_manifest(arizuko: Run) -> None:
@@ -124,9 +124,7 @@ def test_a_prompt_that_nothing_fits_is_told_on_the_side(run: Run) -> None:
     said = run("inject", "--layer", "notes", "--prompt", "Where is the heron?")
 
     assert (said.code, said.out) == (0, "")
-    assert said.err == (
-        "note: nothing in memory fits the prompt; see how near it came: --explain\n"
-    )
+    assert said.err == ("note: no passage matches the prompt; see the nearest ones: --explain\n")
 
 
 def test_why_each_came_and_each_near_miss_did_not(run: Run) -> None:
@@ -178,7 +176,7 @@ def test_when_there_is_nothing_to_show_it_says_why(run: Run, layout: str, remark
 
     # What a model may create is for the model; why there is no memory is for who called.
     assert (said.code, said.out != "") == (0, layout == "soul")
-    assert said.err == f"note: nothing is shown: {remark}\n"
+    assert said.err == f"note: no context: {remark}\n"
 
 
 def test_a_moment_before_the_layout_suggests_no_new_one(run: Run) -> None:
@@ -189,14 +187,14 @@ def test_a_moment_before_the_layout_suggests_no_new_one(run: Run) -> None:
     said = run("inject", "--at", "2026-02-08", GITMEM_NOW="2026-03-08T08:00:00Z")
 
     remark = "this group had no layout then; see: gitmem list --at 2026-02-08"
-    assert said.err == f"note: nothing is shown: {remark}\n"
+    assert said.err == f"note: no context: {remark}\n"
 
 
 @pytest.mark.parametrize(
     ("load", "remark"),
     [
         ("always", "the layers of this layout are empty; see: gitmem inject --explain"),
-        ("query", "this layout chooses by a prompt; see it all with: gitmem inject --layer NAME"),
+        ("query", "this layout needs a prompt; see a layer: gitmem inject --layer NAME"),
     ],
 )
 def test_a_layout_without_a_name_leaves_no_gap(run: Run, load: str, remark: str) -> None:
@@ -204,7 +202,7 @@ def test_a_layout_without_a_name_leaves_no_gap(run: Run, load: str, remark: str)
     layer = f"{{kind: notes, path: 'n/*.md', load: {load}}}"
     run("write", "gitmem.yaml", "-", input=f"gitmem: 1\nlayers:\n  notes: {layer}\n")
 
-    assert run("inject").err == f"note: nothing is shown: {remark}\n"
+    assert run("inject").err == f"note: no context: {remark}\n"
 
 
 def test_a_layout_that_chooses_by_a_prompt_says_so(run: Run, files: Path) -> None:
@@ -215,7 +213,7 @@ def test_a_layout_that_chooses_by_a_prompt_says_so(run: Run, files: Path) -> Non
     said = run("inject")
 
     assert said.raw == b""
-    assert "the layout nano chooses by a prompt; see it all with: gitmem inject --layer" in said.err
+    assert "the layout nano needs a prompt; see a layer: gitmem inject --layer" in said.err
 
 
 def test_mistakes_are_told_with_what_there_is(arizuko: Run) -> None:

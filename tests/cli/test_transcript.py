@@ -235,7 +235,7 @@ class TestSync:
 
         undone = said("undo", "--last", "2")
 
-        assert "opened 1 summarised range of what was said; see: gitmem" in undone.out
+        assert "reopened 1 summarised range; see: gitmem" in undone.out
         assert said("transcript", "status", "--json").document["pending"] == 2
         assert "reopened" in said("transcript", "status").out
 

@@ -119,14 +119,14 @@ def _history(done: Adopted) -> str:
 def _left(call: Invocation, done: Adopted) -> Iterator[str]:
     held = [each for each in done.left if _is_held(done, each)]
     for each in held[:SHOWN]:
-        way = "" if done.dry_run else call.addressed(": see `gitmem held`")
+        way = "" if done.dry_run else f": see `{call.command('held')}`"
         yield f"  {call.style.warn('held')}     {visible(each.path)} ({visible(each.why)}){way}"
     left = [each for each in done.left if each not in held]
     for each in left[:SHOWN]:
         when = f", in commit {each.commit[:7]}" if each.commit else ""
         yield f"  {call.style.warn('left out')} {visible(each.path)} ({visible(each.why)}{when})"
         if _is_secret(each) and not done.dry_run:
-            yield f"           if it is no secret: {visible(call.addressed(_written(done, each)))}"
+            yield f"           if it is no secret: {visible(_written(call, done, each))}"
     more = max(len(held) - SHOWN, 0) + max(len(left) - SHOWN, 0)
     if more:
         yield f"  {call.style.warn('left out')} {more:,} more: see --json"
@@ -142,18 +142,19 @@ def _is_held(done: Adopted, each: LeftOut) -> bool:
     return linked or (done.in_place and _is_secret(each))
 
 
-def _written(done: Adopted, each: LeftOut) -> str:
+def _written(call: Invocation, done: Adopted, each: LeftOut) -> str:
     """The command that writes a file of the folder in spite of its secret."""
     rule = each.why.removeprefix(SECRET).partition(",")[0]
     source = quoted(str(Path(done.source, each.path)))
-    return f"`gitmem write {quoted(each.path)} --allow-secret {rule} < {source}`"
+    words = f"write {quoted(each.path)} --allow-secret {rule} < {source}"
+    return f"`{call.command(words)}`"
 
 
 def _next(call: Invocation, done: Adopted) -> str:
     if done.dry_run:
         place = " --in-place" if done.in_place else ""
         layout = f" --layout {quoted(done.layout)}" if done.sure == "chosen" else ""
-        return call.addressed(f"gitmem adopt {quoted(done.source)}{place}{layout}")
+        return call.command(f"adopt {quoted(done.source)}{place}{layout}")
     if any(_is_held(done, each) for each in done.left):
-        return call.addressed("gitmem held")
-    return call.addressed("gitmem capture" if done.in_place else "gitmem status")
+        return call.command("held")
+    return call.command("capture" if done.in_place else "status")

@@ -96,7 +96,7 @@ def _lines(call: Invocation, checked: Checked, repair: bool) -> Iterator[str]:
     left = sum(each.stands for each in checked.findings)
     yield f"{style.bad(counted(left, 'finding'))}: {looked}"
     if not repair and any(each.stands and REPAIR in each.hint for each in checked.findings):
-        yield call.addressed(f"next: {REPAIR}")
+        yield f"next: {call.command('check --repair')}"
 
 
 def _finding(call: Invocation, finding: CheckFinding) -> Iterator[str]:

@@ -14,6 +14,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, plain, visible
 from gitmem.errors import BadInput
+from gitmem.model.hints import Call, Hint
 from gitmem.model.text.format import counted, quoted
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _list(call: Invocation) -> None:
     now = time_now(call.clock, zone_of(call.store.root))
     call.answer({"groups": rows}, _lines(call, rows, now), data=True)
     if not rows:
-        call.remark(f"{call.store.root} has no groups; make one with `gitmem init`")
+        call.remark(f"no groups in {call.store.root}; create one: {call.command('init')}")
 
 
 def _lines(call: Invocation, rows: tuple[GroupRow, ...], now: datetime) -> Iterator[str]:
@@ -118,7 +119,7 @@ def remove(call: Invocation, name: str, yes: bool) -> None:
     if not yes and not call.confirm(
         f"Move the group {name!r}, files and history, to the trash?",
         doing=f"removing the group {name!r}",
-        again=f"gitmem groups remove {quoted(name)} --yes",
+        again=f"groups remove {quoted(name)} --yes",
         declined="nothing was removed",
     ):
         return
@@ -182,7 +183,7 @@ def link_command(call: Invocation, *, folder: Path | None, remove: bool) -> None
     elif folder is not None:
         raise BadInput(
             "name the group that the folder should use",
-            hint=f"add -g: `gitmem link {quoted(str(folder))} -g NAME`",
+            hint=Hint("add -g: ", Call("link", (str(folder),), group="NAME")),
         )
     else:
         here, found = call.group_name(), links(call.store, acting=acting)

@@ -71,11 +71,11 @@ def _lines(call: Invocation, made: Initialised) -> Iterator[str]:
     if made.captured:
         yield f"  took in  {counted(made.captured, 'file')} that stood there already"
     for each in made.held:
-        where = call.addressed("see `gitmem held`")
+        where = f"see `{call.command('held')}`"
         yield f"  held     {visible(each.path)} ({each.rule}): {where}"
     if made.created:
-        command = "gitmem status" if made.layout else 'gitmem write notes.md "What I learned today"'
-        yield f"  next     {call.addressed(command)}"
+        words = "status" if made.layout else 'write notes.md "What I learned today"'
+        yield f"  next     {call.command(words)}"
 
 
 def _started(made: Initialised) -> str:

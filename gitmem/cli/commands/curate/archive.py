@@ -12,6 +12,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
 from gitmem.errors import BadInput
+from gitmem.model.hints import Call, Hint
 from gitmem.model.text.format import quoted
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def archive_command(
     remark_found(call, done)
     call.answer(done, _lines(call, done))
     if not dry_run:
-        call.remark(f"to have it back: gitmem restore {quoted(done.archived[0].source)}")
+        call.remark(
+            f"to have it back: {call.command(f'restore {quoted(done.archived[0].source)}')}"
+        )
 
 
 def _lines(call: Invocation, done: Archived) -> Iterator[str]:
@@ -74,7 +77,7 @@ def _list(call: Invocation, things: tuple[str, ...], dry_run: bool) -> None:
     if things or dry_run:
         raise BadInput(
             "--list shows the whole archive, and moves nothing",
-            hint="run `gitmem archive --list` alone",
+            hint=Hint("run ", Call("archive", options=(("list", True),)), " alone"),
         )
     from gitmem.memory.recover.archived import archived
 

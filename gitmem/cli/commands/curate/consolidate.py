@@ -14,6 +14,7 @@ from gitmem.cli.input import STDIN, read_stdin
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
 from gitmem.errors import BadInput
+from gitmem.model.hints import Call, Hint
 from gitmem.model.secrets.find import redacted_quote
 
 if TYPE_CHECKING:
@@ -99,7 +100,10 @@ def _check_keys(call: Invocation, keys: str | None, *, report: bool) -> None:
     if not report:
         raise BadInput("--keys only works with the report", hint="leave out --apply and --plan")
     if not call.settings.json:
-        raise BadInput("--keys needs --json", hint=f"run `gitmem consolidate --json --keys {SEED}`")
+        raise BadInput(
+            "--keys needs --json",
+            hint=Hint("run ", Call("consolidate", (), (("json", True), ("keys", SEED)))),
+        )
 
 
 def _report(call: Invocation, at: str | None, keys: str | None) -> None:
@@ -113,7 +117,7 @@ def _report(call: Invocation, at: str | None, keys: str | None) -> None:
         found = found if at else found._replace(timestamp=now)
         call.answer(seed_report(found), data=True)
         return
-    call.answer(found, map(call.addressed, report_lines(call.style, found)), data=True)
+    call.answer(found, report_lines(call, found), data=True)
 
 
 def _apply(call: Invocation, **options: Any) -> None:
@@ -122,7 +126,7 @@ def _apply(call: Invocation, **options: Any) -> None:
     with call.group() as group:
         done = consolidate(group, **options)
     remark_found(call, done)
-    call.answer(done, map(call.addressed, _consolidated(call, done)), changed=done.changed)
+    call.answer(done, _consolidated(call, done), changed=done.changed)
     for each in done.warnings:
         call.remark(each)
 
@@ -138,9 +142,9 @@ def _consolidated(call: Invocation, done: Consolidated) -> Iterator[str]:
         yield "nothing to archive"
     elif not done.dry_run:
         logged = f", logged in {visible(done.logged)}" if done.logged else ""
-        undo = f"to take it back: gitmem undo {' '.join(map(short, done.commits))}"
+        undo = f"to take it back: {call.command(' '.join(['undo', *map(short, done.commits)]))}"
         yield f"{style.name(short(done.commit))}{logged}; {undo}"
-    yield from decision_lines(style, done.to_decide)
+    yield from decision_lines(call, done.to_decide)
 
 
 def _decide(call: Invocation, plan: str, **options: Any) -> None:
@@ -150,7 +154,7 @@ def _decide(call: Invocation, plan: str, **options: Any) -> None:
     with call.group() as group:
         done = decide(group, data, **options)
     remark_found(call, done)
-    call.answer(done, map(call.addressed, _decided(call, done)))
+    call.answer(done, _decided(call, done))
     for each in done.warnings:
         call.remark(each)
 
@@ -179,4 +183,4 @@ def _decided(call: Invocation, done: Decided) -> Iterator[str]:
         yield "nothing to change"
     elif not done.dry_run:
         commit = short(done.commit)
-        yield f"{style.name(commit)}; to take it back: gitmem undo {commit}"
+        yield f"{style.name(commit)}; to take it back: {call.command(f'undo {commit}')}"

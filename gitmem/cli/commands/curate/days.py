@@ -42,7 +42,7 @@ def snapshot_command(call: Invocation, force: bool, reason: str) -> None:
     for each in done.captured:
         call.remark(f"an edit of {each.path} was captured first ({short(each.commit)})")
     for held in done.held:
-        call.remark(f"{held.path} is not in it: held ({held.rule}); see gitmem held")
+        call.remark(f"{held.path} is not in it: held ({held.rule}); see {call.command('held')}")
     call.answer(done, _snapshot_lines(call, done), made=done.made)
 
 
@@ -52,7 +52,7 @@ def _snapshot_lines(call: Invocation, done: Snapshotted) -> Iterator[str]:
         yield "No memory changes to snapshot."
     elif done.outcome == "exists":
         yield f"{done.name} was made before {style.name(short(done.commit))}"
-        yield call.addressed("another one today: gitmem snapshot --force")
+        yield f"another one today: {call.command('snapshot --force')}"
     else:
         changed = counted(done.changes, "file")
         changed += f" changed since {done.since}" if done.since else ""
@@ -81,7 +81,7 @@ def snapshots_command(call: Invocation, limit: int) -> None:
         now = group.now()
     call.answer({"snapshots": rows}, _snapshot_table(call, rows, now), data=True)
     if not rows:
-        call.remark("there are no snapshots; make one with `gitmem snapshot`")
+        call.remark(f"no snapshots yet; take one: {call.command('snapshot')}")
 
 
 def _snapshot_table(

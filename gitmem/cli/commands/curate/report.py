@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.cli.style import Style, columns, short
+from gitmem.cli.style import columns, short
 from gitmem.model.text.format import counted, quoted
 
 if TYPE_CHECKING:
+    from gitmem.cli.invocation import Invocation
     from gitmem.model.report import (
         BudgetCheck,
         Considered,
@@ -22,12 +23,12 @@ Rows = Sequence[Sequence[str]]
 
 SHOWN = 10
 """How many rows of a kind fit a screen."""
-WAYS = {"confirm": "gitmem confirm", "archive": "gitmem archive", "review": "gitmem entries"}
+VERBS = {"confirm": "confirm", "archive": "archive", "review": "entries"}
 
 
-def report_lines(style: Style, found: Report) -> Iterator[str]:
+def report_lines(call: Invocation, found: Report) -> Iterator[str]:
     """The report: one line with the totals, then what needs a look."""
-    totals = found.totals
+    style, totals = call.style, found.totals
     states = ", ".join(f"{getattr(totals, x):,} {x}" for x in found.entries._fields)
     immune = f"; {len(found.immune):,} immune" if found.immune else ""
     yield (
@@ -35,27 +36,27 @@ def report_lines(style: Style, found: Report) -> Iterator[str]:
         f"{counted(totals.files, 'file')}, {counted(totals.size_bytes, 'byte')}; "
         f"{counted(totals.entries, 'entry')}: {states}{immune}"
     )
-    for title, rows in _sections(found):
-        yield from _section(style, title, rows)
+    for title, rows in _sections(call, found):
+        yield from _section(call, title, rows)
     if not found.recommendations:
         yield style.good("nothing to do")
 
 
-def decision_lines(style: Style, entries: Sequence[Considered]) -> Iterator[str]:
+def decision_lines(call: Invocation, entries: Sequence[Considered]) -> Iterator[str]:
     """What is left for a mind, where there is anything."""
     if entries:
-        yield from _section(style, "To decide", _decisions(entries))
+        yield from _section(call, "To decide", _decisions(call, entries))
 
 
-def _section(style: Style, title: str, rows: Rows) -> Iterator[str]:
+def _section(call: Invocation, title: str, rows: Rows) -> Iterator[str]:
     yield ""
-    yield style.bold(f"{title} ({len(rows):,})")
+    yield call.style.bold(f"{title} ({len(rows):,})")
     yield from (f"  {line}" for line in columns(rows[:SHOWN]))
     if len(rows) > SHOWN:
-        yield f"  and {len(rows) - SHOWN:,} more: gitmem consolidate --json"
+        yield f"  and {len(rows) - SHOWN:,} more: {call.command('consolidate --json')}"
 
 
-def _sections(found: Report) -> Iterator[tuple[str, Rows]]:
+def _sections(call: Invocation, found: Report) -> Iterator[tuple[str, Rows]]:
     """What needs a look, the most pressing first; a section without rows is left out."""
     outdated = [each for each in found.suggested if each.action == "archive"]
     rest = [each for each in found.suggested if each.action != "archive"]
@@ -64,23 +65,24 @@ def _sections(found: Report) -> Iterator[tuple[str, Rows]]:
     sections: tuple[tuple[str, Rows], ...] = (
         ("Over budget", list(_over(found))),
         ("Missing", [(each,) for each in found.budgets.missing]),
-        ("For gitmem consolidate --apply", safe),
-        ("To decide", _decisions(rest)),
+        (f"For {call.command('consolidate --apply')}", safe),
+        ("To decide", _decisions(call, rest)),
         ("Twice", [(each.address, each.message) for each in found.duplicates]),
         ("Near budget", [(each,) for each in found.budgets.near_budget]),
     )
     yield from (each for each in sections if each[1])
 
 
-def _decisions(entries: Sequence[Considered]) -> Rows:
+def _decisions(call: Invocation, entries: Sequence[Considered]) -> Rows:
     """For each entry its state, why it is worth a look, and what to type."""
-    return [(x.state, x.why, f"{_way(x)} {quoted(x.address)}") for x in entries]
+    rows = ((x, call.command(f"{_verb(x)} {quoted(x.address)}")) for x in entries)
+    return [(entry.state, entry.why, command) for entry, command in rows]
 
 
-def _way(entry: Considered) -> str:
-    """The command for it; a note has no entries to list."""
+def _verb(entry: Considered) -> str:
+    """The verb for it; a note has no entries to list."""
     is_note = entry.action == "review" and "#" not in entry.address
-    return "gitmem read" if is_note else WAYS[entry.action]
+    return "read" if is_note else VERBS[entry.action]
 
 
 def _reasons(entries: Sequence[Considered]) -> Iterator[Sequence[str]]:

@@ -21,6 +21,7 @@ from gitmem.cli.input import text_or_stdin
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, plain, short, text_lines, visible
 from gitmem.errors import BadInput
+from gitmem.model.hints import Call, Hint
 from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     from gitmem.memory.upkeep.rollups_due import DueRollup, RollupsDue
 
 
-ROLLUP_EXAMPLE = "for example `... | gitmem rollup week 2026-W07 --summary TEXT -`"
-ASK = f"see what is due with `gitmem rollup --due`; {ROLLUP_EXAMPLE}"
+ROLLUP_EXAMPLE = Hint(
+    "pipe the text into ", Call("rollup", ("week", "2026-W07", "-"), (("summary", "TEXT"),))
+)
+ASK = Hint("see what is due with ", Call("rollup", options=(("due", True),)), "; ", ROLLUP_EXAMPLE)
 
 
 @declare("rollup", takes_texts=True)
@@ -141,19 +144,19 @@ def _list_due(call: Invocation, layer: str, *, texts: bool) -> None:
         found = rollups_due(group, layer=layer, texts=texts)
     rows = [_row(call, each) for each in found.due]
     call.answer({**found._asdict(), "due": rows}, _due_lines(call, found), data=True)
-    for each in _remarks(found):
+    for each in _remarks(call, found):
         call.remark(each)
 
 
-def _remarks(found: RollupsDue) -> Iterator[str]:
+def _remarks(call: Invocation, found: RollupsDue) -> Iterator[str]:
     if not found.layers:
         yield "no layer of this group is rolled up; a journal with `rollup:` in gitmem.yaml is"
     if found.due:
-        yield "the texts to sum up: gitmem rollup --due --json"
+        yield f"the texts to sum up: {call.command('rollup --due --json')}"
     if found.late:
         yield (
-            "to settle a late page, tell what it says in the summary and name it there among the "
-            "sources, or archive it with gitmem rm"
+            "to settle a late page, put its content into the summary and name it there among the "
+            f"sources, or archive it: {call.command('rm PATH')}"
         )
 
 
@@ -190,7 +193,12 @@ def _due_lines(call: Invocation, found: RollupsDue) -> Iterator[str]:
         yield f"{style.warn('undated')} {visible(path)}: no week or month has it"
 
 
-COMPACT_EXAMPLE = "for example `... | gitmem compact`, or `gitmem compact --summary TEXT`"
+COMPACT_EXAMPLE = Hint(
+    "pipe the summary into ",
+    Call("compact"),
+    ", or run ",
+    Call("compact", (), (("summary", "TEXT"),)),
+)
 
 
 @declare("compact")

@@ -21,7 +21,7 @@ from gitmem.cli.declare import (
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, short, visible
-from gitmem.model.text.format import quoted
+from gitmem.model.text.format import counted, quoted
 
 if TYPE_CHECKING:
     from gitmem.memory.entries.confirm import Confirmed
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gitmem.memory.entries.move_entry import EntryMoved
 
 
-WRITE = 'gitmem write {path} --entry "TITLE" --set Status=active'
+WRITE = 'write {path} --entry "TITLE" --set Status=active'
 
 
 @declare("entries")
@@ -55,10 +55,10 @@ def entries_command(call: Invocation, path: str, status: str | None, at: str | N
         found = entries(group, path, status=status or "", at=at)
     call.answer(found, _lines(call, found), data=True)
     if not found.entries:
-        call.remark(_nothing(found, path, status))
+        call.remark(_nothing(call, found, path, status))
     elif any(each.warnings for each in found.entries):
         warned = sum(bool(each.warnings) for each in found.entries)
-        call.remark(f"{warned:,} of them could be better: gitmem lint")
+        call.remark(f"{counted(warned, 'entry')} with warnings: {call.command('lint')}")
 
 
 def _lines(call: Invocation, found: ListedEntries) -> Iterator[str]:
@@ -72,14 +72,15 @@ def _row(entry: ListedEntry) -> tuple[str, ...]:
     return (str(entry.date or "-"), entry.status or "-", importance, entry.address, entry.title)
 
 
-def _nothing(found: ListedEntries, path: str, status: str | None) -> str:
+def _nothing(call: Invocation, found: ListedEntries, path: str, status: str | None) -> str:
     if status:
         return f"no entry has the status {status!r}"
     if found.files:
-        return f"no entries yet; the first: {WRITE.format(path=quoted(found.files[0]))}"
+        first = call.command(WRITE.format(path=quoted(found.files[0])))
+        return f"no entries yet; add one: {first}"
     where = f"in {path}" if path else "in this group: its layout names no file for them yet"
-    begin = WRITE.format(path=quoted(path or "reference/decisions.md"))
-    return f"no entries {where}; begin with: {begin}"
+    first = call.command(WRITE.format(path=quoted(path or "reference/decisions.md")))
+    return f"no entries {where}; add one: {first}"
 
 
 @declare("confirm")

@@ -10,7 +10,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import Paint, columns, plain, short, visible
 from gitmem.errors import BadInput
-from gitmem.model.text.format import counted
+from gitmem.model.text.format import counted, quoted
 
 if TYPE_CHECKING:
     from gitmem.memory.entries.freshness import AgedEntry, Freshness, LineDates
@@ -56,7 +56,7 @@ def freshness_command(
     with call.group() as group:
         found = freshness(group, path, states=states, at=at)
     call.answer(found, _lines(call, found), data=True)
-    call.remark(_summed(found, states))
+    call.remark(_summed(call, found, states))
 
 
 def _paint(call: Invocation, state: str) -> Paint:
@@ -86,14 +86,15 @@ def _row(entry: AgedEntry) -> tuple[str, ...]:
     )
 
 
-def _summed(found: Freshness, states: tuple[str, ...]) -> str:
+def _summed(call: Invocation, found: Freshness, states: tuple[str, ...]) -> str:
     if not found.entries:
         return f"nothing is {' or '.join(states)}" if states else "there is no entry that ages yet"
     counts = {state: sum(each.state == state for each in found.entries) for state in BARS}
     said = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count)
     open_ = (each for each in found.entries if not (each.immune or each.retired))
     faded = [each for each in open_ if each.state in FADED]
-    way = f"; still true: gitmem confirm {faded[0].address}" if faded else ""
+    confirm = call.command(f"confirm {quoted(faded[0].address)}") if faded else ""
+    way = f"; still accurate: {confirm}" if faded else ""
     return f"{counted(len(found.entries), 'entry')}: {said}{way}"
 
 

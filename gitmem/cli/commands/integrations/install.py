@@ -18,7 +18,8 @@ from gitmem.cli.style import columns, visible
 from gitmem.errors import BadInput
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.model.access import MAIN
-from gitmem.model.text.format import counted, quoted
+from gitmem.model.hints import Call, Hint
+from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
     from gitmem.integrations.install.apply import FileDone
@@ -168,17 +169,21 @@ def _group(call: Invocation, host: str, scope: str) -> str:
     named = call.flags.group
     if scope == "project":
         return call.group_name()
-    here = f"`gitmem install {host} --scope project` in its folder"
+    here = Hint(Call("install", (host,), (("scope", "project"),)), " in its folder")
     if named and named != MAIN:
         raise BadInput(
             f"your own settings count in every folder, and {named!r} is for linked folders",
-            hint=f"leave out -g and link the folder with `gitmem link DIR -g {quoted(named)}`, "
-            f"or install into the project alone: {here}",
+            hint=Hint(
+                "leave out -g and link the folder with ",
+                Call("link", ("DIR",), group=named),
+                ", or install into the project alone: ",
+                here,
+            ),
         )
     if call.store.requires_group and not call.settings.group_named:
         raise BadInput(
             "this store wants every folder to be linked, and your own settings count in all",
-            hint=f"install into the project: {here}",
+            hint=Hint("install into the project: ", here),
         )
     return call.settings.group
 

@@ -164,7 +164,7 @@ def tasks(call: Invocation, name: str | None) -> None:
         for each in found
     ]
     call.answer({"tasks": found}, columns(rows, (call.style.bold,)), data=True)
-    call.remark("`gitmem schedule tasks NAME` prints the text to give your agent")
+    call.remark(f"`{call.command('schedule tasks NAME')}` prints the text to give your agent")
 
 
 @schedule_command.declare("run")

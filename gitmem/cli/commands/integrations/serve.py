@@ -10,6 +10,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.input import read_stdin
 from gitmem.cli.invocation import Invocation
 from gitmem.errors import BadInput, Damaged, GroupNotFound
+from gitmem.model.hints import Call, Hint
 
 if TYPE_CHECKING:
     from gitmem.integrations.mcp.groups import Endpoint
@@ -71,8 +72,8 @@ def _look(call: Invocation, endpoint: Endpoint) -> None:
 
 SOURCE = "memory-tool"
 """Where a change comes from, if nobody says otherwise."""
-MEMORY_TOOL_EXAMPLE = (
-    'for example `echo \'{"command": "view", "path": "/memories"}\' | gitmem memory-tool`'
+MEMORY_TOOL_EXAMPLE = Hint(
+    'pipe {"command": "view", "path": "/memories"} into ', Call("memory-tool")
 )
 
 

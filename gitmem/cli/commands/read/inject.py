@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from gitmem.memory.context.inject import Injected
 
 
-UNCAPTURED = "not shown, because not committed: {}; commit with: gitmem capture"
-HELD = "not shown, because it may not enter git: {}; decide with: gitmem held"
-
-
 @declare("inject")
 @named("--user", metavar="ID", help="Who is spoken to")
 @option("--user-mode", metavar="MODE", default="", help="full, pointer or none")
@@ -104,8 +100,8 @@ def _print(text: str) -> None:
 def _remark(call: Invocation, found: Injected, at: str | None) -> None:
     """What is not in the text, on the side."""
     if not found.manifest.pieces:
-        call.remark(_why_nothing(found, at))
-    for each in _untaken(found):
+        call.remark(_why_nothing(call, found, at))
+    for each in _uncommitted(call, found):
         call.remark(each)
     for each in (found.manifest.layout_problem, *found.manifest.notes):
         if each:
@@ -121,31 +117,26 @@ def _dropped(found: Injected) -> int:
     return sum(each.why == OVER_BUDGET for each in found.manifest.left_out)
 
 
-def _why_nothing(found: Injected, at: str | None) -> str:
+def _why_nothing(call: Invocation, found: Injected, at: str | None) -> str:
     from gitmem.memory.context.gather import BY_PROMPT
 
     if not found.layout_blob and at:
         from gitmem.model.text.format import quoted
 
-        return (
-            f"nothing is shown: this group had no layout then; see: gitmem list --at {quoted(at)}"
-        )
+        files = call.command(f"list --at {quoted(at)}")
+        return f"no context: this group had no layout then; see: {files}"
     if not found.layout_blob:
-        return (
-            "nothing is shown: this group has no layout; give it one: gitmem init --layout standard"
-        )
+        init = call.command("init --layout standard")
+        return f"no context: this group has no layout; give it one: {init}"
     if _dropped(found):
-        return f"nothing fits in {counted(found.budget or 0, 'character')}"
+        return f"no context fits into {counted(found.budget or 0, 'character')}"
     if found.prompted:
-        return "nothing in memory fits the prompt; see how near it came: --explain"
+        return "no passage matches the prompt; see the nearest ones: --explain"
     if any(each.why == BY_PROMPT for each in found.manifest.left_out):
-        return (
-            f"nothing is shown: {_layout(found, 'the layout ')} chooses by a prompt; "
-            "see it all with: gitmem inject --layer NAME"
-        )
-    return (
-        f"nothing is shown: the layers of {_layout(found)} are empty; see: gitmem inject --explain"
-    )
+        layer = call.command("inject --layer NAME")
+        return f"no context: {_layout(found, 'the layout ')} needs a prompt; see a layer: {layer}"
+    explain = call.command("inject --explain")
+    return f"no context: the layers of {_layout(found)} are empty; see: {explain}"
 
 
 def _layout(found: Injected, before: str = "") -> str:
@@ -173,7 +164,7 @@ def _report(call: Invocation, found: Injected, at: str | None) -> Iterator[str]:
     if found.manifest.left_out:
         yield from ("", "left out")
         yield from columns(_left(found), (plain, style.bold))
-    for each in _told(found, at):
+    for each in _told(call, found, at):
         yield from ("", call.addressed(each))
 
 
@@ -193,14 +184,18 @@ def _address(group: str, address: str) -> str:
     return f"{group}: {address}" if group else address
 
 
-def _untaken(found: Injected) -> Iterator[str]:
-    for text, number in ((UNCAPTURED, found.manifest.uncommitted), (HELD, found.manifest.held)):
-        if number:
-            yield text.format(counted(number, "edit"))
+def _uncommitted(call: Invocation, found: Injected) -> Iterator[str]:
+    edits, held = found.manifest.uncommitted, found.manifest.held
+    if edits:
+        capture = call.command("capture")
+        yield f"not shown, because not committed: {counted(edits, 'edit')}; commit with: {capture}"
+    if held:
+        decide = call.command("held")
+        yield f"not shown, because it is held: {counted(held, 'edit')}; decide with: {decide}"
 
 
-def _told(found: Injected, at: str | None) -> Iterator[str]:
-    yield from _untaken(found)
+def _told(call: Invocation, found: Injected, at: str | None) -> Iterator[str]:
+    yield from _uncommitted(call, found)
     yield from filter(None, (found.manifest.layout_problem, *found.manifest.notes))
     if not found.manifest.pieces:
-        yield _why_nothing(found, at)
+        yield _why_nothing(call, found, at)

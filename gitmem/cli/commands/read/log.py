@@ -73,7 +73,7 @@ def log_command(
     lines = entry_lines(call, shown, now, session=bool(session), verbose=verbose)
     call.answer({"entries": shown}, lines, data=True)
     if more:
-        call.remark("there is more: gitmem log -n 0")
+        call.remark(f"to see all: {call.command('log -n 0')}")
     if not entries:
         call.remark("nothing was done that fits")
 

@@ -11,6 +11,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible, visible_text
 from gitmem.errors import BadInput
+from gitmem.model.hints import Call, Hint
 
 if TYPE_CHECKING:
     from gitmem.memory.search.search import Hit, Searched
@@ -130,7 +131,8 @@ def memory_command(call: Invocation) -> None:
       gitmem memory search "when do we deploy?" --source sessions
     """
     raise BadInput(
-        "no action given", hint="use `gitmem memory get` or `gitmem memory search QUERY`"
+        "no action given",
+        hint=Hint("use ", Call("memory get"), " or ", Call("memory search", ("QUERY",))),
     )
 
 

@@ -14,6 +14,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago, at_time
 from gitmem.cli.style import columns, short, text_lines, visible
 from gitmem.errors import BadInput, MomentNotFound, PathNotFound
+from gitmem.model.hints import Call, Hint
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -146,7 +147,7 @@ def _sorted_out(moments: Sequence[str], paths: Sequence[str]) -> tuple[str, str,
     if len(moments) > MOMENTS or len(paths) > 1:
         raise BadInput(
             "a difference is between two moments, in one path",
-            hint="for example `gitmem diff yesterday today -- state.md`",
+            hint=Hint("for example ", Call("diff", ("yesterday", "today", "--", "state.md"))),
         )
     a, b = (*moments, "", "")[:MOMENTS]
     return a, b, "".join(paths)

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from gitmem.memory.read.status import Status
 
 
-CAPTURE = "(see: gitmem diff; commit: gitmem capture)"
 SHOWN = 20
-REPAIR = "repair it first: gitmem check --repair"
 
 
 @declare("status")
@@ -49,20 +47,20 @@ def status_command(call: Invocation) -> None:
 
 
 def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
-    yield from columns(_overview(found, now), (call.style.dim,))
+    yield from columns(_overview(call, found, now), (call.style.dim,))
     if found.health.startswith("damaged"):
-        yield call.addressed("        next: gitmem check --repair")
+        yield f"        next: {call.command('check --repair')}"
     elif found.health == "elsewhere" and not found.operation:
         yield "        next: run `git switch main` in the group's folder"
     if found.migration:
         yield visible(f"        due: {found.migration}")
-        yield call.addressed("        do it: gitmem migrate")
+        yield f"        do it: {call.command('migrate')}"
     if found.unmigrated:
         yield visible(f"        not migrated: {found.unmigrated}")
     for each in found.silenced:
         yield call.style.warn(visible(f"        {each.words(found.group)}"))
     if found.missed_snapshots:
-        yield call.addressed("        make the missing snapshots: gitmem maintain")
+        yield f"        make the missing snapshots: {call.command('maintain')}"
     for problem in filter(None, (found.layout_problem, found.zone_problem)):
         yield call.style.warn(visible(f"        {problem}"))
     yield from holding_lines(call, found.holdings, now)
@@ -81,7 +79,7 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     yield from _lost(call, found)
 
 
-def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
+def _overview(call: Invocation, found: Status, now: datetime) -> Iterator[tuple[str, str]]:
     yield "group", found.group
     if found.layout or found.layout_problem:
         yield "layout", found.layout or "-"
@@ -97,19 +95,22 @@ def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
     if found.said:
         pending = f", {found.said.pending:,} not summarised" if found.said.pending else ""
         yield "said", f"{counted(found.said.messages, 'message')}{pending}"
-    yield "read", _read(found)
+    yield "read", _read(call, found)
     concerns = f" ({', '.join(found.concerns)})" if found.concerns else ""
     yield "health", found.health + concerns
 
 
-def _read(found: Status) -> str:
+def _read(call: Invocation, found: Status) -> str:
     """What was looked at, and so what the word on health is about."""
     verified, since = found.read.verified, found.read.since
     told = counted(found.read.files, "file")
     if not verified:
-        return f"{told}; history not yet (see: gitmem check)"
+        return f"{told}; history not yet (see: {call.command('check')})"
     if since is None:
-        return f"{told}; history up to {short(verified)}, many commits ago (see: gitmem check)"
+        return (
+            f"{told}; history up to {short(verified)}, many commits ago "
+            f"(see: {call.command('check')})"
+        )
     late = f", {counted(since, 'commit')} ago" if since else ""
     return f"{told}; history up to {short(verified)}{late}"
 
@@ -141,8 +142,9 @@ def _edits(call: Invocation, found: Status) -> Iterator[str]:
     if not found.edits:
         return
     style = call.style
-    way = "(see: gitmem diff)" if found.health == "elsewhere" else CAPTURE
-    yield from ("", call.addressed(f"not captured yet {way}"))
+    see = f"(see: {call.command('diff')})"
+    way = see if found.health == "elsewhere" else _capture(call)
+    yield from ("", f"not captured yet {way}")
     for each in found.edits[:SHOWN]:
         moved = f" (was {visible(each.moved_from)})" if each.moved_from else ""
         moved += f" (now {visible(each.moved_to)} outside memory)" if each.moved_to else ""
@@ -156,18 +158,18 @@ def _marked(call: Invocation, found: Status) -> Iterator[str]:
         yield from ("", "committed with conflict markers")
     for path in found.marked[:SHOWN]:
         yield f"  {call.style.bold(visible(path))}"
-        yield call.addressed(f"    resolve it: gitmem edit {quoted(path)}")
+        yield f"    resolve it: {call.command(f'edit {quoted(path)}')}"
 
 
 def _held(call: Invocation, found: Status) -> Iterator[str]:
     style = call.style
     if found.held:
-        yield from ("", call.addressed("held out of git (show: gitmem held show PATH)"))
+        yield from ("", f"held out of git (show: {call.command('held show PATH')})")
     for each in found.held[:SHOWN]:
         yield f"  {style.bold(visible(each.path))}  {style.warn(visible(each.rule))}"
     if found.set_aside:
-        aside = f"{counted(found.set_aside, 'version')} set aside (see: gitmem held)"
-        yield from ("", call.addressed(aside))
+        aside = f"{counted(found.set_aside, 'version')} set aside"
+        yield from ("", f"{aside} (see: {call.command('held')})")
     yield from _out_of_the_way(call, found)
 
 
@@ -175,11 +177,11 @@ def _out_of_the_way(call: Invocation, found: Status) -> Iterator[str]:
     """What nobody has to decide on: only counted."""
     if found.ignored_by_pattern:
         ignored = f"{counted(found.ignored_by_pattern, 'file')} ignored"
-        yield from ("", call.addressed(f"{ignored} (see: gitmem held ignore --list)"))
+        yield from ("", f"{ignored} (see: {call.command('held ignore --list')})")
     if found.trash.versions:
         size = counted(found.trash.bytes, "byte")
         trash = f"{counted(found.trash.versions, 'dropped version')} in the trash, {size}"
-        yield from ("", call.addressed(f"{trash} (see: gitmem held list --trash)"))
+        yield from ("", f"{trash} (see: {call.command('held list --trash')})")
 
 
 def _beside(call: Invocation, found: Status) -> Iterator[str]:
@@ -187,8 +189,8 @@ def _beside(call: Invocation, found: Status) -> Iterator[str]:
     if found.gitignored:
         places = visible(", ".join(found.gitignored))
         yield from ("", f"never captured, because a .gitignore names it: {places}")
-        way = f"    make it memory: add `include: [{places}]` with gitmem edit gitmem.yaml"
-        yield call.addressed(way)
+        edit = call.command("edit gitmem.yaml")
+        yield f"    make it memory: add `include: [{places}]` with {edit}"
     if found.still_memory:
         yield ""
         yield from still_memory_lines(call, found.still_memory, found.worktree)
@@ -197,7 +199,11 @@ def _beside(call: Invocation, found: Status) -> Iterator[str]:
 def _late(call: Invocation, found: Status) -> Iterator[str]:
     if found.late:
         late = f"{counted(found.late, 'edit')} came too late for the write that replaced the file"
-        yield from ("", call.addressed(f"{late} {CAPTURE}"))
+        yield from ("", f"{late} {_capture(call)}")
+
+
+def _capture(call: Invocation) -> str:
+    return f"(see: {call.command('diff')}; commit: {call.command('capture')})"
 
 
 def _lost(call: Invocation, found: Status) -> Iterator[str]:
@@ -206,24 +212,25 @@ def _lost(call: Invocation, found: Status) -> Iterator[str]:
     for each in found.unreadable[:SHOWN]:
         what = "" if each.kind == "commit" else f"  {each.kind} {short(each.object)}"
         yield f"  {call.style.warn(each.words)}{what}"
-        known = f"           if nobody has a copy: gitmem check --acknowledge {each.id}"
-        yield call.addressed(known)
+        known = call.command(f"check --acknowledge {each.id}")
+        yield f"           if nobody has a copy: {known}"
     if len(found.unreadable) > SHOWN:
-        yield call.addressed(f"  and {len(found.unreadable) - SHOWN:,} more (see: gitmem check)")
+        yield f"  and {len(found.unreadable) - SHOWN:,} more (see: {call.command('check')})"
 
 
 def _departed(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     if found.waiting:
         yield from ("", call.style.warn(visible(call.addressed(found.waiting))))
     if found.kept:
-        title = "commits that left the branch (drop: gitmem kept drop COMMIT)"
-        yield from ("", call.addressed(title))
+        drop = call.command("kept drop COMMIT")
+        yield from ("", f"commits that left the branch (drop: {drop})")
     for each in found.kept[:SHOWN]:
         words = visible(f"{ago(each.time, now)}  {each.subject}")
         yield f"  {call.style.name(short(each.commit))}  {words}"
-        yield call.addressed(f"           bring it back: gitmem kept restore {short(each.commit)}")
+        back = call.command(f"kept restore {short(each.commit)}")
+        yield f"           bring it back: {back}"
     if len(found.kept) > SHOWN:
-        yield call.addressed(f"  and {len(found.kept) - SHOWN:,} more: gitmem kept")
+        yield f"  and {len(found.kept) - SHOWN:,} more: {call.command('kept')}"
 
 
 def _violations(call: Invocation, found: Status) -> Iterator[str]:
@@ -233,7 +240,7 @@ def _violations(call: Invocation, found: Status) -> Iterator[str]:
     for each in found.violations[:SHOWN]:
         broken = style.warn(visible("; ".join(each.violations)))
         yield f"  {style.name(short(each.commit))}  {broken}"
-        yield call.addressed(f"           take it back: gitmem undo {short(each.commit)}")
+        yield f"           take it back: {call.command(f'undo {short(each.commit)}')}"
 
 
 def _secrets(call: Invocation, found: Status) -> Iterator[str]:
@@ -246,11 +253,12 @@ def _secrets(call: Invocation, found: Status) -> Iterator[str]:
         yield f"  {call.style.warn(visible(text))}"
         yield call.addressed(f"           {visible(hint)}")
     if len(found.secrets) > SHOWN:
-        yield call.addressed(f"  and {len(found.secrets) - SHOWN:,} more (see: gitmem check)")
+        yield f"  and {len(found.secrets) - SHOWN:,} more (see: {call.command('check')})"
     if found.unsearched:
         yield from ("", "history is not searched for secrets yet; the files are")
-        way = "search it: gitmem maintain" if found.unsearched > 0 else REPAIR
-        yield call.addressed(f"           {way}")
+        search = f"search it: {call.command('maintain')}"
+        repair = f"repair it first: {call.command('check --repair')}"
+        yield f"           {search if found.unsearched > 0 else repair}"
 
 
 INDENT = "  "
@@ -308,5 +316,5 @@ def _files(layer: LayerFiles) -> tuple[str, str]:
 def _log(call: Invocation, log: LogDay) -> tuple[str, str]:
     of = f"of {log.day}" if log.day else "without a day" if log.exists else "not begun"
     past = f", last rotated to {log.rotated}" if log.rotated else ", never rotated"
-    due = call.addressed("; next: gitmem rotate") if log.due else ""
+    due = f"; next: {call.command('rotate')}" if log.due else ""
     return log.path, of + past + due

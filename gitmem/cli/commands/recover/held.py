@@ -9,6 +9,7 @@ from gitmem.cli.declare import argument, as_somebody, group, named, option, reas
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, text_lines, visible
 from gitmem.errors import BadInput
+from gitmem.model.hints import Call, Hint
 from gitmem.model.text.format import counted, quoted
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _list(call: Invocation, *, trash: bool = False) -> None:
     else:
         call.answer({"held": things}, _table(call, things), data=True)
     if trash and dropped:
-        call.remark("bring one back: gitmem held restore ID")
+        call.remark(f"bring one back: {call.command('held restore ID')}")
     elif not things:
         call.remark("the trash is empty" if trash else "nothing is held")
 
@@ -136,26 +137,26 @@ def show(call: Invocation, what: str) -> None:
         shown = held_show(group, what)
     shown = shown._replace(way=call.addressed(shown.way))
     call.answer(shown, _shown(shown), data=True)
-    for line in _ways(shown):
+    for line in _ways(call, shown):
         call.remark(line)
 
 
-def _ways(shown: HeldShown) -> Iterator[str]:
+def _ways(call: Invocation, shown: HeldShown) -> Iterator[str]:
     """What can be done about it; nothing that destroys comes first."""
     thing = shown.thing
     name = quoted(thing.id or thing.path)
     if shown.trashed:
-        yield f"bring it back: gitmem held restore {name}"
+        yield f"bring it back: {call.command(f'held restore {name}')}"
         return
     if shown.way:
         yield shown.way
     if shown.redacted and shown.acceptable:
-        yield f"commit it with its secrets masked: gitmem held accept --redact {name}"
+        yield f"commit it with its secrets masked: {call.command(f'held accept --redact {name}')}"
     if shown.acceptable:
-        yield f"commit it as it is: gitmem held accept {name}"
+        yield f"commit it as it is: {call.command(f'held accept {name}')}"
     if shown.ignorable:
-        yield f"leave it on disk and out of memory: gitmem held ignore {name}"
-    yield f"move it to the trash: gitmem held drop {name}"
+        yield f"leave it on disk and out of memory: {call.command(f'held ignore {name}')}"
+    yield f"move it to the trash: {call.command(f'held drop {name}')}"
 
 
 def _shown(shown: HeldShown) -> Iterator[str]:
@@ -196,7 +197,7 @@ def accept(call: Invocation, *, what: str, redact: bool, yes: bool, reason: str)
             f"Commit {visible(thing.path)} as it is ({visible(thing.rule)})? "
             "It stays in the history, and models will see it.",
             doing=f"committing {thing.path!r} with what looks like a secret",
-            again=f"gitmem held accept {quoted(what)} --yes",
+            again=f"held accept {quoted(what)} --yes",
             declined="nothing was committed",
         ):
             return
@@ -210,7 +211,7 @@ def _accepted(call: Invocation, accepted: HeldAccepted) -> Iterator[str]:
         yield f"  masked line {each.line}: {visible(each.rule)}"
     if accepted.trash:
         yield "  the text with the secrets lies in the trash"
-        yield call.addressed(f"  delete it for good: gitmem held empty {accepted.trash}")
+        yield f"  delete it for good: {call.command(f'held empty {accepted.trash}')}"
 
 
 @held_command.declare("drop")
@@ -236,13 +237,13 @@ def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
         if not yes and not call.confirm(
             f"Move {visible(thing.path)} ({visible(thing.rule)}) to the trash?",
             doing=f"dropping {thing.path!r}",
-            again=f"gitmem held drop {quoted(what)} --yes",
+            again=f"held drop {quoted(what)} --yes",
             declined="nothing was dropped",
         ):
             return
         dropped = held_drop(group, what, reason=reason)
     back = "; the last committed version is back in its place" if dropped.put_back else ""
-    way = call.addressed(f"  bring it back: gitmem held restore {dropped.id}")
+    way = f"  bring it back: {call.command(f'held restore {dropped.id}')}"
     call.answer(dropped, [f"moved {visible(dropped.path)} to the trash{back}", way])
 
 
@@ -267,7 +268,7 @@ def restore(call: Invocation, what: str) -> None:
     if back.id:
         lines = [
             f"{path} is held again, set aside as {back.id}; nothing was overwritten",
-            call.addressed(f"  look at it: gitmem held show {back.id}"),
+            f"  look at it: {call.command(f'held show {back.id}')}",
         ]
     else:
         lines = [f"restored {path} to {visible(back.location)}"]
@@ -313,7 +314,7 @@ def _may_delete(
     return call.confirm(
         f"Delete {what} ({counted(planned.bytes, 'byte')}) for good?",
         doing=f"deleting {what} for good",
-        again=" ".join(["gitmem held empty", *words, "--yes"]),
+        again=" ".join(["held empty", *words, "--yes"]),
         declined="nothing was deleted",
     )
 
@@ -351,7 +352,8 @@ def ignore(
 
     if listing == bool(what):
         raise BadInput(
-            "name one path or pattern, or use --list", hint="see `gitmem held ignore --help`"
+            "name one path or pattern, or use --list",
+            hint=Hint("see ", Call("held ignore", options=(("help", True),))),
         )
     with call.group() as group:
         if what is None:
@@ -400,4 +402,4 @@ def _remark_nothing(call: Invocation, done: HeldIgnored) -> None:
         return
     meant = f"; did you mean {' or '.join(map(quoted, done.near))}?" if done.near else ""
     call.remark(f"no file matches {done.pattern!r} yet{meant}")
-    call.remark(f"to take it back: gitmem held ignore --remove {quoted(done.pattern)}")
+    call.remark(f"to take it back: {call.command(f'held ignore --remove {quoted(done.pattern)}')}")

@@ -117,7 +117,7 @@ def drop(call: Invocation, commit: str, *, yes: bool) -> None:
         if not yes and not call.confirm(
             f"Drop the kept commit {found}? A `git gc` may then remove it for good.",
             doing=f"dropping {found!r}",
-            again=f"gitmem kept drop {found} --yes",
+            again=f"kept drop {found} --yes",
             declined="nothing was dropped",
         ):
             return

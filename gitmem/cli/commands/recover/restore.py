@@ -23,6 +23,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
 from gitmem.errors import BadInput
+from gitmem.model.hints import Call, Hint
 from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
@@ -85,7 +86,12 @@ def _check(path: str | None, at: str | None, previous: bool, everything: bool) -
     if bool(path) == everything:
         raise BadInput(
             "say what to bring back: a path, or --all",
-            hint="for example `gitmem restore state.md`, or `gitmem restore --all --at yesterday`",
+            hint=Hint(
+                "for example ",
+                Call("restore", ("state.md",)),
+                ", or ",
+                Call("restore", options=(("all", True), ("at", "yesterday"))),
+            ),
         )
     if at and previous:
         raise BadInput("--at and --previous name two versions", hint="take one of them")
@@ -180,6 +186,6 @@ def _undone_lines(call: Invocation, undone: Undone) -> Iterator[str]:
         yield f"{call.style.warn('left')} {where}: {visible(each.why)}"
     if undone.reopened:
         ranges = counted(len(undone.reopened), "summarised range")
-        yield call.addressed(f"opened {ranges} of what was said; see: gitmem transcript pending")
+        yield f"reopened {ranges}; see: {call.command('transcript pending')}"
     if not undone.undone and not undone.left:
         yield "nothing to take back: it is as it was before already"

@@ -15,6 +15,7 @@ from gitmem.cli.input import STDIN, read_stdin, text_or_stdin
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, short, visible, visible_text
 from gitmem.errors import BadInput
+from gitmem.model.hints import Call, Hint
 from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Numbers of lost messages that are named."""
-EXAMPLE = 'for example `gitmem transcript add --chat main --from ada "Deploy on Monday"`'
+EXAMPLE = Hint(
+    "for example ",
+    Call("transcript add", ("Deploy on Monday",), (("chat", "main"), ("from", "ada"))),
+)
 
 
 @group("transcript")
@@ -258,14 +262,11 @@ def _lost(call: Invocation, shown: TranscriptShown) -> Iterator[str]:
     if shown.lost:
         numbers = ", ".join(str(each) for each in shown.lost[:SHOWN])
         more = ", ..." if len(shown.lost) > SHOWN else ""
-        yield call.addressed(
-            f"[{counted(len(shown.lost), 'message')} cannot be read ({numbers}{more}); "
-            "see: gitmem check]"
-        )
+        lost = f"{counted(len(shown.lost), 'message')} cannot be read ({numbers}{more})"
+        yield f"[{lost}; see: {call.command('check')}]"
     elif shown.unreadable:
-        yield call.addressed(
-            "[messages of this group cannot be read, perhaps of this chat; see: gitmem check]"
-        )
+        lost = "messages of this group cannot be read, perhaps of this chat"
+        yield f"[{lost}; see: {call.command('check')}]"
 
 
 def _messages(
@@ -308,13 +309,12 @@ def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over:
         now = group.now()
     call.answer(found, _pending(call, found, now), data=True)
     if not found.known:
-        call.remark(f"nothing was ever said in a chat {found.chat!r}; see `gitmem transcript list`")
+        chats = call.command("transcript list")
+        call.remark(f"no messages in a chat {found.chat!r}; see `{chats}`")
     if found.messages:
-        more = f"; besides, {counted(found.more, 'message')} still pending" if found.more else ""
-        call.remark(
-            "when it is written down: gitmem transcript checkpoint "
-            f"--token {found.token} --summary TEXT{more}"
-        )
+        more = f"; {counted(found.more, 'more message')} pending" if found.more else ""
+        close = call.command(f"transcript checkpoint --token {found.token} --summary TEXT")
+        call.remark(f"when it is summarised: {close}{more}")
 
 
 def _pending(call: Invocation, found: TranscriptPending, now: datetime) -> Iterator[str]:
@@ -353,7 +353,10 @@ def checkpoint(
     """
     from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 
-    example = 'for example `gitmem transcript checkpoint --summary "what was said"`'
+    example = Hint(
+        "for example ",
+        Call("transcript checkpoint", options=(("summary", "Deploys moved to Monday"),)),
+    )
     if summary is None:
         raise BadInput("a checkpoint needs a --summary", hint=example)
     text = text_or_stdin(summary, "summary", example)
@@ -397,7 +400,7 @@ def _status_lines(call: Invocation, found: TranscriptStatus, now: datetime) -> I
         return
     yield from columns(_status_rows(call, found, now), (call.style.dim,))
     if found.unreadable:
-        yield call.addressed("some of it cannot be read; see: gitmem check")
+        yield f"some messages cannot be read; see: {call.command('check')}"
     if found.action or not found.pending:
         yield found.action or NONE_NEW
 
@@ -456,7 +459,7 @@ def prune(call: Invocation, *, before: str, dry_run: bool, yes: bool) -> None:
         done = transcript_prune(group, before, dry_run=dry_run)
     call.answer(done, _pruned(done))
     if done.messages and not dry_run:
-        call.remark("to remove it from the disk now: gitmem maintain")
+        call.remark(f"to remove it from the disk now: {call.command('maintain')}")
 
 
 def _pruned(done: TranscriptPruned) -> Iterator[str]:

@@ -79,16 +79,16 @@ def capture_lines(call: Invocation, done: CapturedAll) -> Iterator[str]:
         yield f"{style.good('captured')} {path} {facts} {style.name(short(each.commit))}"
         for broken in each.violations:
             yield f"  broke a rule: {visible(broken)}"
-            yield call.addressed(f"  take it back: gitmem undo {short(each.commit)}")
+            yield f"  take it back: {call.command(f'undo {short(each.commit)}')}"
     for held in done.held:
         yield f"{style.warn('held')} {style.bold(visible(held.path))} ({visible(held.rule)})"
-        yield call.addressed(f"  look at it: gitmem held show {quoted(held.path)}")
+        yield f"  look at it: {call.command(f'held show {quoted(held.path)}')}"
     yield from claimed_lines(call, done)
     if not (done.captured or done.held or done.claimed):
         yield "nothing to capture"
     if done.ignored_by_pattern:
         ignored = f"{counted(done.ignored_by_pattern, 'file')} ignored"
-        yield style.dim(call.addressed(f"{ignored} (see: gitmem held ignore --list)"))
+        yield style.dim(f"{ignored} (see: {call.command('held ignore --list')})")
     if done.ignored:
         yield style.dim(f"{counted(done.ignored, 'other file')} left alone")
 
@@ -105,7 +105,7 @@ def still_memory_lines(call: Invocation, paths: Sequence[str], root: str) -> Ite
     some = " ".join(map(quoted, paths[:SHOWN]))
     git = f"git -C {quoted(root)}"
     yield f"  keep it on disk: {git} rm -q --cached {some} && {git} commit -qm 'Ignore it'"
-    yield call.addressed(f"  archive it: gitmem rm {quoted(paths[0])}")
+    yield f"  archive it: {call.command(f'rm {quoted(paths[0])}')}"
 
 
 def claimed_lines(call: Invocation, found: CapturedAll | Status) -> Iterator[str]:

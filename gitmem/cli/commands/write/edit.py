@@ -15,6 +15,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible
 from gitmem.errors import BadInput, PathRefused
+from gitmem.model.hints import Call, Hint
 
 if TYPE_CHECKING:
     from gitmem.memory.group import Group
@@ -79,12 +80,14 @@ def _editor(environ: Mapping[str, str]) -> list[str]:
 def _place(group: Group, name: str) -> Path:
     """Where the file stands or will stand; an editor must not be led out of the work tree."""
     if not name or (group.worktree / name).is_dir():
-        raise BadInput("an editor wants one file", hint="for example `gitmem edit state.md`")
+        raise BadInput(
+            "name one file to edit", hint=Hint("for example ", Call("edit", ("state.md",)))
+        )
     group.ensure_worktree()
     place = group.worktree / name
     if place.parent.resolve() != group.worktree.resolve() / Path(name).parent or place.is_symlink():
         raise PathRefused(
-            f"{name} leads through a link", hint="see `gitmem held`", path=name, rule="link"
+            f"{name} leads through a link", hint=Hint("see ", Call("held")), path=name, rule="link"
         )
     return place
 
@@ -106,5 +109,5 @@ def _run(editor: list[str], place: Path) -> None:
     if code:
         raise BadInput(
             f"the editor {editor[0]!r} ended with {code}; nothing was captured",
-            hint="if the file is as you want it, run `gitmem capture`",
+            hint=Hint("if the file is as you want it, run ", Call("capture")),
         )

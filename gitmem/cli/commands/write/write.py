@@ -24,12 +24,18 @@ from gitmem.cli.input import STDIN, read_stdin
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short
 from gitmem.errors import BadInput
+from gitmem.model.hints import Call, Hint
 
 if TYPE_CHECKING:
     from gitmem.memory.write.write import Edit, Written
 
 
-EXAMPLES = 'for example `gitmem write notes.md "Ada likes tea"`, or `... | gitmem write notes.md -`'
+EXAMPLES = Hint(
+    "for example ",
+    Call("write", ("notes.md", "Ada likes tea")),
+    ", or pipe the text into ",
+    Call("write", ("notes.md", "-")),
+)
 
 
 @declare("write", takes_texts=True)
@@ -143,7 +149,10 @@ def _batch(source: str, mixed: bool) -> list[Edit]:
         )
     if source == STDIN:
         return parse_batch(
-            read_stdin("text to write", f"for example `echo '{EXAMPLE}' | gitmem write --batch -`")
+            read_stdin(
+                "text to write",
+                Hint("pipe ", EXAMPLE, " into ", Call("write", options=(("batch", "-"),))),
+            )
         )
     try:
         return parse_batch(Path(source).read_bytes())
