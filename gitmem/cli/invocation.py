@@ -113,7 +113,7 @@ class Invocation:
             self._warn(group)
         finally:
             group.close()
-            told = [each.message for each in group.rejoined]
+            told = [each.remark for each in group.rejoined]
             told += [each.message for each in group.put_forward]
             told += [each.message for each in group.left_outside]
             for text in told:

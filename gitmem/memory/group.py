@@ -334,7 +334,7 @@ class Group:
         In sentences, told once. For models, and so without the words of the reflog, which may be
         anybody's.
         """
-        told = [each._replace(how="").message for each in self.rejoined]
+        told = [each._replace(how="").remark for each in self.rejoined]
         told += [each.message for each in self.put_forward]
         told += [each.message for each in self.left_outside]
         self.rejoined.clear()

@@ -128,7 +128,7 @@ def _in_python(part: Part) -> str:
     if isinstance(part, Option):
         return f"{part.name}={part.value!r}"
     if part.verb.partition(" ")[0] in COMMAND_ONLY:
-        return f"`{as_command(part, f' -g {quoted(part.group)}' if part.group else '')}`"
+        return _typed(part)
     name, options = method_of(part.verb, part.options)
     given = (f"{key}={value!r}" for key, value in options)
     return f"`memory.{name}({', '.join((*map(repr, part.args), *given))})`"
@@ -144,6 +144,17 @@ def method_of(verb: str, options: Options = ()) -> tuple[str, Options]:
     return _METHODS.get(
         verb, verb.replace("transcript ", "transcripts.").replace(" ", ".")
     ), options
+
+
+def in_shell(text: str) -> str:
+    """TEXT with its calls as commands, for a door without flags of its own."""
+    return rendered(text, _typed)
+
+
+def _typed(part: Call | Option) -> str:
+    if isinstance(part, Option):
+        return as_option(part)
+    return f"`{as_command(part, f' -g {quoted(part.group)}' if part.group else '')}`"
 
 
 def as_command(call: Call, flags: str = "") -> str:

@@ -216,7 +216,7 @@ def test_without_git_packing_is_skipped_with_a_word_and_the_rest_works(
         ("pack", "skipped"),
     ]
     assert "needs git, which is not installed" in step_of(done, "pack").detail
-    with pytest.raises(StorageFailed, match="no git"):
+    with pytest.raises(StorageFailed, match="git is not installed"):
         run_git(scene.gitdir, "version", seconds=5)
 
 

@@ -536,7 +536,7 @@ def test_an_older_version_that_is_lost_does_not_get_on_the_branch(scene: Scene) 
     (found,) = next_writer(scene)
     assert scene.files()["n.md"] == b"one\ntwo\n"
     assert made["one"] not in commits_of(scene.gitdir)
-    assert found.message == (
+    assert found.remark == (
         "2 commits had left the branch by `reset: moving to HEAD` and are back; "
         f"n.md of {made['one'][:10]} cannot be read (see `gitmem check`)"
     )

@@ -19,6 +19,7 @@ from gitmem.integrations.host_memory.folders import may_be_own, own_folder_at, u
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.model.access import MAIN
 from gitmem.model.context.escape import NOTHING, ForModel, in_command, joined, worded
+from gitmem.model.hints import in_shell
 
 if TYPE_CHECKING:
     from gitmem.integrations.hooks.protocol import Room
@@ -125,7 +126,10 @@ def capture_edits(event: Event, group: Group, room: Room, *, with_held: bool = F
     if not (done.left or done.claimed or done.operation):
         note_captured_until(group.gitdir, began, (each.path for each in done.held))
     told_of = done if with_held else done._replace(held=(), claimed=())
-    left = [*(worded("{what}.", what=each) for each in group.take_rejoined()), *_left(done.left)]
+    left = [
+        *(worded("{what}.", what=in_shell(each)) for each in group.take_rejoined()),
+        *_left(done.left),
+    ]
     return joined((*told(told_of, group.name, room.without("".join(left))), *left), "\n")
 
 

@@ -1,4 +1,4 @@
-"""Look for damage, say what is wrong in words, and repair it."""
+"""Check a group for damage, and repair it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gitmem.memory.layouts import layout_at
 from gitmem.memory.searched import keep_run
 from gitmem.memory.store import not_found
 from gitmem.model.access import check_access
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import FILE
 from gitmem.model.paths import check_group as check_name
 from gitmem.model.record import Record
@@ -35,16 +36,16 @@ class Checked(Record):
 
     findings: tuple[CheckFinding, ...]
     objects: int
-    """How many objects there are; each was read and hashed, or stands in a pack that was."""
+    """The number of objects; each was read and hashed, or is in a pack that was."""
     commits: int
     sound: bool
-    """False when an error or a warning still stands."""
+    """False when an error or a warning remains."""
 
 
 def check(
     group: Group, *, repair: bool = False, full: bool = False, progress: Progress | None = None
 ) -> Checked:
-    """Check an open group; FULL relies on no earlier verdict."""
+    """Check an open group; FULL trusts no earlier verdict."""
     return check_group(
         group.store,
         group.name,
@@ -67,9 +68,9 @@ def check_group(
     progress: Progress | None = None,
     near: str = "",
 ) -> Checked:
-    """Check a group that may be too damaged to be opened; with REPAIR, mend what can be mended.
+    """Check a group that may be too damaged to open; REPAIR repairs what can be repaired.
 
-    NEAR is the folder the caller works in: a work tree that was moved is found from there.
+    NEAR is the folder of the caller: a work tree that was moved is found from there.
     """
     check_access(acting, check_name(name), write=repair)
     gitdir = store.gitdir(name)
@@ -92,7 +93,7 @@ def check_group(
             relink_from(store, name, near)
         run = last_run(gitdir)
         done = mend(gitdir, store.default_worktree(name), lambda: time_now(now, zone), scope)
-        if done:  # a lock that was mended tells of no run; a newer format is left alone
+        if done:  # a repaired lock has no run; a newer format is left alone
             keep_run(gitdir, run)
         found = inspect(gitdir, now=time_now(now, zone), full=True, progress=progress, scope=scope)
         answers = {_key(each.code, each.path, each.object): each.text for each in done}
@@ -101,7 +102,7 @@ def check_group(
     edits = list(_edits(store, name))
     sound = not any(each.stands for each in findings)
     if sound and found.tip and _may_write(acting, name):
-        # So that the next check need not read all of history again.
+        # The next check need not read all of history again.
         point_if_free(gitdir, VERIFIED, found.tip, "sound")
     return Checked((*findings, *edits), found.objects, found.commits, sound)
 
@@ -115,20 +116,20 @@ def _merged(
     after: Iterable[CheckFinding],
     answers: dict[tuple[str, str], str],
 ) -> tuple[CheckFinding, ...]:
-    """What was repaired, with what was done, then what still stands."""
+    """The repaired findings with what was done, then those that remain."""
     left = list(after)
     keys, objects = {each.key for each in left}, {each.object for each in left if each.object}
     repaired = []
     for each in before:
         answer = answers.get(_key(each.code, each.path, each.object), "")
-        # A damaged object that was moved away and is missing now has not been repaired.
+        # A damaged object that is missing now has not been repaired.
         if each.key not in keys and (answer or each.object not in objects):
             repaired.append(each._replace(repaired=answer or "repaired along with the rest"))
     return (*repaired, *left)
 
 
 def _layout(store: Store, name: str) -> Iterator[CheckFinding]:
-    """A layout that cannot be read: the group goes on with an older one, and somebody must know."""
+    """A layout that cannot be read: the group uses an older one."""
     with suppress(GitmemError, OSError):
         group = _as_it_is(store, name)
         try:
@@ -136,12 +137,12 @@ def _layout(store: Store, name: str) -> Iterator[CheckFinding]:
         finally:
             group.close()
         if problem:
-            hint = f"mend it with `gitmem edit {FILE}`, or see `gitmem log {FILE}`"
+            hint = Hint("correct it with ", call("edit", FILE), ", or see ", call("log", FILE))
             yield warning("layout", problem, path=FILE, hint=hint)
 
 
 def _scope(store: Store, name: str) -> Scope | None:
-    """What in the work tree is memory; nothing new where a folder elsewhere cannot be judged."""
+    """What in the work tree is memory; nothing new in a folder elsewhere without a layout."""
     with suppress(GitmemError, OSError):
         group = _as_it_is(store, name)
         try:
@@ -155,13 +156,13 @@ def _scope(store: Store, name: str) -> Scope | None:
 
 
 def _secrets(store: Store, name: str, acting: str | None) -> Iterator[CheckFinding]:
-    """Credentials that came in by plain git: in a file they should go, in history they are told."""
+    """Credentials that plain git committed: a warning in a file, an info in history."""
     from gitmem.memory.context.exposed import open_secrets, scan_beside, scan_commits, secret_words
 
-    with suppress(GitmemError, OSError):  # what is damaged is told in its place
+    with suppress(GitmemError, OSError):  # damage has its own findings
         group = _as_it_is(store, name, acting)
         try:
-            beside = scan_beside(group).found  # first: what left the branch is known there then
+            beside = scan_beside(group).found  # first: it records commits that left the branch
             for each in open_secrets(group, scan_commits(group), beside):
                 severity = WARNING if each.standing else INFO
                 text, hint = secret_words(each)
@@ -179,24 +180,25 @@ def _zone(store: Store) -> Iterator[CheckFinding]:
 
 
 def _edits(store: Store, name: str) -> Iterator[CheckFinding]:
-    """Edits that wait to be captured: no fault, but good to know."""
+    """Edits that are not captured yet."""
     from gitmem.memory.write.open_edits import pending_edits
 
     with suppress(GitmemError, OSError):
         group = _as_it_is(store, name)
         try:
             if group.repository.head_elsewhere():
-                return  # files of another branch, which nothing captures
+                return  # files of another branch
             for edit in pending_edits(group).edits:
                 was = "is new" if edit.change == "new" else f"was {edit.change}"
                 text = f"{edit.path} {was} and is not committed yet"
-                yield info("uncommitted", text, path=edit.path, hint="`gitmem capture` commits it")
+                hint = Hint("commit it: ", call("capture"))
+                yield info("uncommitted", text, path=edit.path, hint=hint)
         finally:
             group.close()
 
 
 def _as_it_is(store: Store, name: str, acting: str | None = None) -> Group:
-    """The group, opened without healing anything: to check changes nothing."""
+    """The group, opened without healing: a check changes nothing."""
     group = Group(store, name, acting=acting, heals=False)
     group.repository.objects.rescuer = None
     return group

@@ -1,11 +1,12 @@
-"""Packing: many small files become one, and no object is ever without a whole copy.
+"""Pack loose objects; every object has a readable copy at any time.
 
-A pack is made beside its place, by git, off the group's lock: objects never change, and nobody but
-us takes them away. git indexes it from its content, our own reader reads every object in it, it is
-synced, and only then does it get its name. After that, under the lock and a few at a time, the
-copies go that it replaces. Nothing is pruned: what no ref reaches is packed like the rest.
+git writes a pack in a folder of its own, without the group's lock: objects never change, and only
+gitmem removes them. git indexes it, our own reader reads every object in it, it is synced, and only
+then moved to objects/pack. After that the copies that it replaces are removed, under the lock and
+a few at a time. Nothing is pruned: unreachable objects are packed like the rest.
 
-Whoever dies on the way leaves objects twice, and files in `gitmem/packing` that the next removes.
+A process that dies on the way leaves objects twice, and files in `gitmem/packing` that the next one
+removes.
 
 Packs are made by the git program instead of pygit2's PackBuilder: that one is as fast and as small
 (6,025 objects: 2.7 s and 1.17 MB, git 6.1 s and 1.18 MB), but libgit2 reads every object for it
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Busy, Damaged, StorageFailed
+from gitmem.model.hints import Hint, call
 from gitmem.store import fault_points
 from gitmem.store.durable import sync_folder
 from gitmem.store.fsck.reachable import loose_names
@@ -31,29 +33,29 @@ from gitmem.store.objects.packs import CHECKSUM, Pack
 from gitmem.store.program import GitTooSlow, run_git
 
 SAMPLES = ("17", "4d", "a2", "e8")
-"""Folders of objects that are counted; there are 256, and names are evenly spread."""
+"""Folders of objects that are counted, of 256; ids are evenly spread."""
 SLICE = 500
-"""Files that are removed in one go: writers wait as long as that takes, some milliseconds."""
+"""Files that are removed under one lock: some milliseconds, for which writers wait."""
 BESIDE = (".idx", ".pack", ".rev", ".bitmap", ".mtimes")
-"""What belongs to a pack, in the order in which it goes: without its index it is not seen."""
+"""Suffixes of a pack, in order of removal: git ignores a pack without its index."""
 GRAPH = "objects/info/commit-graph"
 STALE = 60.0
-"""Seconds after which the lock of a git that we started, and that is gone, is dead."""
+"""Seconds after which the lock of a git that gitmem started is stale."""
 
 
 class Packed(NamedTuple):
-    """What became of a group's objects."""
+    """The result of packing."""
 
     objects: int
-    """How many lay by themselves and are in a pack now."""
+    """The number of loose objects that were packed."""
     packs: int
-    """How many packs became one."""
+    """The number of packs that were combined."""
     remark: str = ""
-    """What could not be done, and is no loss."""
+    """What failed without loss."""
 
 
 def loose_estimate(gitdir: Path) -> int:
-    """About how many objects lie by themselves, by a look at some of the folders."""
+    """The approximate number of loose objects, from a sample of the folders."""
     found = 0
     for name in SAMPLES:
         with suppress(OSError):
@@ -62,7 +64,7 @@ def loose_estimate(gitdir: Path) -> int:
 
 
 def packs_of(gitdir: Path) -> list[str]:
-    """The packs that may be put together, by their paths without an ending."""
+    """The packs that may be combined, by their paths without a suffix."""
     folder = f"{gitdir}/objects/pack"
     try:
         names = set(os.listdir(folder))
@@ -74,7 +76,7 @@ def packs_of(gitdir: Path) -> list[str]:
 
 
 def pack(gitdir: Path, *, seconds: float, most_packs: int) -> Packed:
-    """Put what is loose into one pack, and all packs into one where there are MOST_PACKS."""
+    """Pack loose objects, and combine all packs where there are MOST_PACKS."""
     deadline = time.monotonic() + seconds
     with alone(gitdir) as folder:
         loose = list(loose_names(gitdir))
@@ -94,20 +96,20 @@ def pack(gitdir: Path, *, seconds: float, most_packs: int) -> Packed:
 
 @contextmanager
 def alone(gitdir: Path) -> Iterator[Path]:
-    """The folder in which packs are made, ours alone; what a dead one left there is removed."""
+    """Lock and clear the folder in which packs are made."""
     folder = gitdir / "gitmem" / "packing"
     folder.mkdir(mode=0o700, exist_ok=True)
     with ExitStack() as stack:
         try:
             stack.enter_context(Lock(folder / "lock", 0.0))
         except Busy as error:
-            raise Busy("another gitmem process is packing", hint="nothing is to be done") from error
+            raise Busy("another gitmem process is packing", hint="no action needed") from error
         try:
             _clear(folder)
             yield folder
         finally:
             with suppress(OSError):
-                _clear(folder)  # at once: the disk may be full of it
+                _clear(folder)  # at once: it may fill the disk
 
 
 def _clear(folder: Path) -> None:
@@ -119,7 +121,7 @@ def _clear(folder: Path) -> None:
 def new_pack(
     gitdir: Path, folder: Path, oids: Collection[str], deadline: float, *, unpacked: bool = False
 ) -> str:
-    """A pack with all of OIDS, in its place, durable and read to the end; its path, no ending."""
+    """Write a pack with all of OIDS, durably, and read it back; its path without a suffix."""
     draft = folder / "new"
     wanted = _hinted(gitdir, oids, deadline, unpacked)
     command = ("pack-objects", "--stdout", "--delta-base-offset", "-q")
@@ -137,11 +139,11 @@ def _left(deadline: float) -> float:
 
 
 def _hinted(gitdir: Path, oids: Collection[str], deadline: float, unpacked: bool) -> bytes:
-    """OIDS for git, with the path of each that history knows: versions of a file pack well."""
+    """OIDS for git with their paths in history: versions of one file pack well."""
     rest, lines = set(oids), []
     only = ("--unpacked",) if unpacked else ()
     walk = ("rev-list", "--objects", "--all", "--reflog", *only)
-    with suppress(StorageFailed):  # a history that is damaged somewhere packs no worse for it
+    with suppress(StorageFailed):  # a damaged history costs compression only
         for line in run_git(gitdir, *walk, seconds=_left(deadline)).split(b"\n"):
             oid = line[:40].decode("ascii", "replace")
             if oid in rest:
@@ -151,7 +153,7 @@ def _hinted(gitdir: Path, oids: Collection[str], deadline: float, unpacked: bool
 
 
 def _read_all(stem: str, oids: Collection[str]) -> None:
-    """Read every one of OIDS from a new pack with our own reader, or raise Damaged."""
+    """Read all of OIDS from a new pack with our own reader; raises Damaged."""
     try:
         found = Pack(stem)
         lacking = next((oid for oid in oids if found.read(oid) is None), "")
@@ -164,11 +166,11 @@ def _read_all(stem: str, oids: Collection[str]) -> None:
 
 def _unsound(why: str) -> Damaged:
     text = f"a new pack cannot be read ({why}), and was not used; nothing was changed"
-    return Damaged(text, hint="run `gitmem check`")
+    return Damaged(text, hint=Hint("run ", call("check")))
 
 
 def _put_in_place(gitdir: Path, draft: str) -> str:
-    """Give a pack its name, its index last, so that nobody sees half of it."""
+    """Move a pack to objects/pack, its index last, so that no reader finds half of it."""
     with open(f"{draft}.pack", "rb") as file:
         file.seek(-CHECKSUM, os.SEEK_END)
         stem = f"{gitdir}/objects/pack/pack-{file.read().hex()}"
@@ -186,17 +188,17 @@ def _put_in_place(gitdir: Path, draft: str) -> str:
 
 
 def _drop_loose(gitdir: Path, made: str, oids: Sequence[str]) -> None:
-    """Remove what is in the pack MADE; the lock is free between two slices."""
+    """Remove loose objects that are in the pack MADE; the lock is free between two slices."""
     for start in range(0, len(oids), SLICE):
         with Lock(lock_path(gitdir)):
             if not _stands(made):
-                return  # a person's `git repack` took it: what it did with the rest is unknown
+                return  # a person's `git repack` removed it: its contents are unknown
             for oid in oids[start : start + SLICE]:
                 with suppress(FileNotFoundError):
                     os.unlink(f"{gitdir}/objects/{oid[:2]}/{oid[2:]}")
         fault_points.reached("dropped")
     for name in {oid[:2] for oid in oids}:
-        with suppress(OSError):  # somebody has put something there since
+        with suppress(OSError):  # another process has added an object since
             os.rmdir(f"{gitdir}/objects/{name}")
 
 
@@ -205,7 +207,7 @@ def _stands(stem: str) -> bool:
 
 
 def names_in(packs: Sequence[str]) -> list[str]:
-    """Every object that is in one of PACKS."""
+    """The ids of all objects in PACKS."""
     names: set[str] = set()
     for stem in packs:
         try:
@@ -215,19 +217,19 @@ def names_in(packs: Sequence[str]) -> list[str]:
         except (PackDamaged, FileNotFoundError) as error:
             raise Damaged(
                 f"{os.path.basename(stem)} cannot be read: {error}; nothing was changed",
-                hint="run `gitmem check --repair`",
+                hint=Hint("run ", call("check", repair=True)),
             ) from error
     return sorted(names)
 
 
 def drop_packs(gitdir: Path, made: str, packs: Sequence[str]) -> None:
-    """Remove the packs that MADE replaces, if any does, and git's notes on what is in them."""
+    """Remove PACKS, which MADE replaces, and the multi-pack-index."""
     with Lock(lock_path(gitdir)):
         remove_packs(gitdir, made, packs)
 
 
 def remove_packs(gitdir: Path, made: str, packs: Sequence[str]) -> None:
-    """The same. Needs the group's lock."""
+    """The same, for a caller that holds the group's lock."""
     if made and not _stands(made):
         return
     for path in (gitdir / "objects" / "pack").glob("multi-pack-index*"):
@@ -239,18 +241,18 @@ def remove_packs(gitdir: Path, made: str, packs: Sequence[str]) -> None:
 
 
 def has_graph(gitdir: Path) -> bool:
-    """Whether git has its cache of the history, in either form."""
+    """True when a commit-graph exists, in either form."""
     return any(os.path.exists(f"{gitdir}/{each}") for each in (GRAPH, f"{GRAPH}s"))
 
 
 def write_graph(gitdir: Path, *, seconds: float) -> str:
-    """Write git's cache of the history; what stopped it, if anything did."""
+    """Write the commit-graph; what stopped it, or an empty string."""
     with alone(gitdir) as folder:
         return _write_graph(gitdir, folder, time.monotonic() + seconds)
 
 
 def _write_graph(gitdir: Path, folder: Path, deadline: float) -> str:
-    """git's own cache of the history, which makes `git log -- FILE` fast; what stopped it."""
+    """Write the commit-graph, which makes `git log -- FILE` fast; what stopped it, or empty."""
     lock, ours = gitdir / f"{GRAPH}.lock", folder / "graph"
     _clear_dead(lock, ours)
     if lock.exists():
@@ -269,7 +271,7 @@ def _write_graph(gitdir: Path, folder: Path, deadline: float) -> str:
 
 
 def _clear_dead(lock: Path, ours: Path) -> None:
-    """Remove the lock on the commit-graph if one of us died while its git was writing it."""
+    """Remove the lock of the commit-graph if gitmem died while its git was writing it."""
     with suppress(FileNotFoundError):
         if ours.exists() and time.time() - lock.stat().st_mtime > STALE:
             lock.unlink()

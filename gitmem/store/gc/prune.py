@@ -1,11 +1,10 @@
-"""Objects that were dropped on purpose, and are to be gone from the disk.
+"""Remove objects from the disk that were dropped on purpose.
 
-Everything else that no ref reaches is kept; these are not. A list names the commits that were let
-go. An object goes only if they reach it and nothing else does: no ref, no log of one, not the
-index. With them goes what was written for the same purpose by somebody who died before any ref led
-to it. That is looked up without the lock, and once more, for what came since, with it. Before the
-first one goes all of them are on the list, so that whoever dies on the way leaves nothing that
-nobody knows of.
+All other unreachable objects are kept. A list names the dropped commits. An object is removed only
+if they reach it and nothing else does: no ref, no reflog, not the index. Stray objects, which a
+process wrote for the same purpose before it died, are removed with them. Reachability is computed
+without the lock, and completed under it. All objects are on the list before the first is removed,
+so that a process that dies on the way leaves none unlisted.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Busy, Damaged
+from gitmem.model.hints import Hint, call
 from gitmem.store import fault_points
 from gitmem.store.durable import sync_folder
 from gitmem.store.fsck.reachable import loose_names
@@ -33,41 +33,42 @@ from gitmem.store.refs.files import ZERO, all_refs, is_id, read_log
 from gitmem.store.refs.move import ref_tip
 from gitmem.store.repository import parse_commit
 
+_REPAIR = Hint("run ", call("check", repair=True))
 HEADS = "*_HEAD"
-"""Files in which git remembers a commit for a while."""
+"""Files in which git keeps a commit for a while."""
 ROUNDS = 5
-"""How often it is begun anew because others were at work."""
+"""How often it starts over because other processes changed refs or packs."""
 FRESH = 60.0
-"""Seconds in which a pack without an index may be somebody's who is just about to give it one."""
+"""Seconds in which a running process may still write the index of a pack."""
 
 
 Stray = Callable[[str, bytes], bool]
-"""Whether an object that nothing reaches is to go: asked with its kind and its content."""
+"""Decides by kind and content whether an unreachable object is removed."""
 
 
-class Gone(NamedTuple):
-    """What has gone from the disk."""
+class Pruned(NamedTuple):
+    """The result of pruning."""
 
     objects: int
     packs: int
-    """How many packs were written anew without it."""
+    """The number of packs that were rewritten."""
 
 
-def forget_dropped(gitdir: Path, *, seconds: float, stray: Stray | None = None) -> Gone:
-    """Remove from the disk what only dropped commits reach, and what nothing does and is STRAY."""
+def forget_dropped(gitdir: Path, *, seconds: float, stray: Stray | None = None) -> Pruned:
+    """Remove objects that only dropped commits reach, and unreachable ones that are STRAY."""
     deadline = time.monotonic() + seconds
     with alone(gitdir) as folder:
         for _ in range(ROUNDS):
-            work = _Forgetting(gitdir, stray)
+            work = _Pruning(gitdir, stray)
             try:
                 if work.run(folder, deadline):
-                    return work.gone
+                    return work.pruned
             finally:
                 work.close()
-    raise Busy("others were at work all the time; nothing is lost", hint="run it again later")
+    raise Busy("other processes kept changing the repository; nothing is lost", hint="try later")
 
 
-class _Forgetting:
+class _Pruning:
     """One attempt."""
 
     def __init__(self, gitdir: Path, stray: Stray | None) -> None:
@@ -76,25 +77,25 @@ class _Forgetting:
         self._listed = listed(gitdir)
         self._oids = {oid for oid in self._listed if is_id(oid)}
         self._needed = _Reach(self._objects)
-        self.gone = Gone(0, 0)
+        self.pruned = Pruned(0, 0)
 
     def close(self) -> None:
-        """Give back file handles."""
+        """Close file handles."""
         self._objects.close()
 
     def run(self, folder: Path, deadline: float) -> bool:
-        """Remove what can go; False when others have changed too much meanwhile."""
+        """Remove what can be removed; False when others changed refs or packs meanwhile."""
         gitdir, before = self._gitdir, self._lines()
         _remove_headless(gitdir, self._listed.keys() - self._oids)
         self._needed.add(before, whole=True)
         commits = {oid for oid, ref in self._listed.items() if ref}
-        in_use = commits & self._needed.seen  # whoever noted them died before letting them go
+        in_use = commits & self._needed.found
         self._look()
         doomed = _Reach(self._objects, forgiving=True)
         doomed.add(self._oids)
         packs = packs_of(gitdir)
         names = set(names_in(packs))
-        going = doomed.seen - self._needed.seen
+        going = doomed.found - self._needed.found
         going |= self._strays({*names, *loose_names(gitdir)} - going)
         made = ""
         if going & names and names - going:
@@ -103,53 +104,53 @@ class _Forgetting:
         with Lock(lock_path(gitdir)):
             now = self._lines()
             self._needed.add(now, whole=True)
-            self._look()  # what came since; the rest was seen
+            self._look()  # only what came since
             moved = in_use and now != before
             repacked = going and {*packs_of(gitdir)} != {*packs, made} - {""}
-            if going & self._needed.seen or moved or repacked:
+            if going & self._needed.found or moved or repacked:
                 return False
             self._remove(going, made, packs if going & names else [])
             held, kept = commits - going - in_use, going & _packed(gitdir)
             self._unlist(going, held | kept)
-        _tell(held, kept)
+        _report(held, kept)
         return True
 
     def _strays(self, names: AbstractSet[str]) -> set[str]:
-        """What somebody wrote who died before any ref led to it, where it is to go, too."""
+        """Objects that a process wrote before it died, and that are to be removed, too."""
         found: set[str] = set()
-        for oid in names - self._needed.seen if self._stray else ():
+        for oid in names - self._needed.found if self._stray else ():
             with suppress(ObjectDamaged):
                 if self._stray and self._stray(*self._objects.read(oid)):
                     found.add(oid)
         return found
 
     def _lines(self) -> list[str]:
-        """Where the refs are now that something was let go from."""
+        """The current commits of the refs from which commits were dropped."""
         return [self._line(ref) for ref in sorted({*self._listed.values()} - {""})]
 
     def _line(self, ref: str) -> str:
         found = ref_tip(self._gitdir, ref)
         if found is None:
             raise Damaged(
-                f"{ref} is lost, so what it needs cannot be told; nothing was removed",
-                hint="run `gitmem check --repair`",
+                f"{ref} is lost, so the objects it needs are unknown; nothing was removed",
+                hint=_REPAIR,
                 ref=ref,
             )
         return found
 
     def _look(self) -> None:
-        """See all from which a reader may start."""
+        """Add everything from which a reader may start."""
         self._needed.add(_roots(self._gitdir))
-        self._needed.seen.update(_files(self._gitdir))
+        self._needed.found.update(_files(self._gitdir))
 
     def _remove(self, going: Collection[str], made: str, packs: list[str]) -> None:
-        """Remove GOING in all forms it has; MADE stands in for PACKS."""
+        """Remove GOING, loose, packed and in quarantine; MADE replaces PACKS."""
         gitdir = self._gitdir
         stems = (os.path.basename(each) for each in packs if each != made)
         keep_listed(gitdir, {**dict.fromkeys((*sorted(going), *stems), ""), **listed(gitdir)})
         fault_points.reached("listed")
         for name in (GRAPH, f"{GRAPH}s/commit-graph-chain"):
-            with suppress(FileNotFoundError):  # it names commits that will not be there
+            with suppress(FileNotFoundError):  # it names commits that will be gone
                 os.unlink(gitdir / name)
         packed = {*names_in(packs)}.intersection(going)
         remove_packs(gitdir, made, packs)
@@ -164,10 +165,10 @@ class _Forgetting:
             sync_folder(folder)
         sync_folder(gitdir / "objects" / "pack")
         fault_points.reached("removed")
-        self.gone = Gone(len(packed | loose), len(packs))
+        self.pruned = Pruned(len(packed | loose), len(packs))
 
     def _unlist(self, going: AbstractSet[str], held: AbstractSet[str]) -> None:
-        """Forget what is done: what is HELD by somebody waits, and what was noted since."""
+        """Take removed objects off the list; those that are HELD, and new ones, stay."""
         done = (self._oids | going) - held
         now = listed(self._gitdir)
         left = {oid: ref for oid, ref in now.items() if oid not in done and is_id(oid)}
@@ -175,7 +176,7 @@ class _Forgetting:
 
 
 def _remove_headless(gitdir: Path, ours: Collection[str]) -> None:
-    """Remove the packs that one of us had begun to remove: without its index none is seen."""
+    """Remove packs without an index that gitmem had begun to remove."""
     folder = gitdir / "objects" / "pack"
     for path in sorted(folder.glob(f"{PACK}*.pack")):
         if path.with_suffix(".idx").exists():
@@ -184,29 +185,29 @@ def _remove_headless(gitdir: Path, ours: Collection[str]) -> None:
             for each in folder.glob(f"{path.stem}.*"):
                 each.unlink(missing_ok=True)
         elif time.time() - path.stat().st_mtime < FRESH:
-            raise Busy("somebody else is packing", hint="run it again later")
+            raise Busy("another process is packing", hint="try again later")
         else:
             raise Damaged(
-                f"{path.name} has no index, so what is in it cannot be told; nothing was removed",
-                hint="run `gitmem check --repair`",
+                f"{path.name} has no index, so its objects are unknown; nothing was removed",
+                hint=_REPAIR,
             )
 
 
 def _packed(gitdir: Path) -> set[str]:
-    """What is in any pack, also in one that somebody wants to keep."""
+    """The objects in all packs, also in those with a .keep file."""
     return {*names_in([str(each)[:-4] for each in (gitdir / "objects" / "pack").glob("*.idx")])}
 
 
-def _tell(held: Collection[str], kept: Collection[str]) -> None:
-    """Say where something is left that should have gone."""
+def _report(held: Collection[str], kept: Collection[str]) -> None:
+    """Report dropped objects that could not be removed."""
     if held:
         raise Busy(
-            f"another ref, or the log of one, leads to {min(held)[:10]}, which was dropped",
+            f"another ref or reflog leads to {min(held)[:10]}, which was dropped",
             hint="see `git for-each-ref --contains` and `git reflog --all` in the group's folder",
         )
     if kept:
         raise Busy(
-            f"{len(kept):,} objects that were dropped are in a pack that is marked to be kept",
+            f"{len(kept):,} dropped objects are in a pack with a .keep file",
             hint="remove its .keep file in objects/pack",
         )
 
@@ -220,7 +221,7 @@ def _unlinked(path: str) -> bool:
 
 
 def _roots(gitdir: Path) -> Iterator[str]:
-    """Everything from which a reader may start."""
+    """The objects from which a reader may start."""
     yield from all_refs(gitdir).values()
     for folder, _, files in os.walk(gitdir / "logs"):
         for name in files:
@@ -233,7 +234,7 @@ def _roots(gitdir: Path) -> Iterator[str]:
 
 
 def _files(gitdir: Path) -> Iterator[str]:
-    """The files that the index and the record of a writer name: nothing is below them."""
+    """The blobs in the index and in the record of a writer."""
     with suppress(FileNotFoundError, IndexUnreadable):
         index = IndexFile.parse((gitdir / "index").read_bytes())
         yield from (entry.oid.hex() for entry in index.entries())
@@ -243,19 +244,19 @@ def _files(gitdir: Path) -> Iterator[str]:
 
 
 class _Reach:
-    """What can be reached; asked again, it goes on from what it has seen."""
+    """A growing set of reachable objects."""
 
     def __init__(self, objects: Objects, *, forgiving: bool = False) -> None:
         self._objects, self._forgiving = objects, forgiving
-        self.seen: set[str] = set()
+        self.found: set[str] = set()
 
     def add(self, roots: Iterable[str], *, whole: bool = False) -> None:
-        """See all that ROOTS reach; WHOLE: nothing of it may be missing."""
+        """Add everything that ROOTS reach; WHOLE: no object may be missing."""
         waiting = list(roots)
         while waiting:
             oid = waiting.pop()
-            if oid not in self.seen:
-                self.seen.add(oid)
+            if oid not in self.found:
+                self.found.add(oid)
                 waiting += self._below(oid, whole)
 
     def _below(self, oid: str, whole: bool) -> list[str]:
@@ -268,15 +269,15 @@ class _Reach:
                 return [data.partition(b"\n")[0].removeprefix(b"object ").decode("ascii")]
             return self._entries(trees.parse(data)) if kind == "tree" else []
         except (ObjectDamaged, ValueError) as error:
-            # An old line of a log may name what git has removed, and history may have a hole.
+            # An old line of a reflog may name what git removed, and history may have a hole.
             if self._forgiving or (isinstance(error, ObjectMissing) and not whole):
                 return []
             raise Damaged(
-                f"what object {oid[:10]} needs cannot be told, so nothing was removed",
-                hint="run `gitmem check --repair`",
+                f"the objects that {oid[:10]} needs are unknown; nothing was removed",
+                hint=_REPAIR,
             ) from error
 
     def _entries(self, tree: trees.Tree) -> list[str]:
-        """The folders of a tree; its files are seen at once, since nothing is below them."""
-        self.seen.update(node.oid for node in tree.values() if not node.is_folder)
+        """The folders of a tree; its files are added at once."""
+        self.found.update(node.oid for node in tree.values() if not node.is_folder)
         return [node.oid for node in tree.values() if node.is_folder]

@@ -1,4 +1,4 @@
-"""The list of what was dropped on purpose and may still be on the disk: `prune` removes it."""
+"""The list of dropped commits and objects that `prune` is to remove from the disk."""
 
 from __future__ import annotations
 
@@ -9,31 +9,28 @@ from gitmem.store.refs.move import put_durably
 
 NAME = "dropped"
 PACK = "pack-"
-"""How packs are called that are to go."""
+"""The prefix of packs on the list."""
 
 
 def list_path(gitdir: Path) -> Path:
-    """Where the list lies."""
+    """The path of the list."""
     return gitdir / "gitmem" / NAME
 
 
 def note_dropped(gitdir: Path, commit: str, ref: str) -> None:
-    """Remember that what only COMMIT reaches shall go: before REF lets go of it.
-
-    Needs the group's lock.
-    """
+    """Put COMMIT on the list, before REF is moved away from it. Needs the group's lock."""
     known = listed(gitdir)
     if commit not in known:
         keep_listed(gitdir, {**known, commit: ref})
 
 
 def dropped(gitdir: Path) -> list[str]:
-    """What was let go, and may still be on the disk."""
+    """The ids on the list."""
     return list(listed(gitdir))
 
 
 def listed(gitdir: Path) -> dict[str, str]:
-    """The same, with the ref that each commit was on; what else is to go was on none."""
+    """The ids on the list, each commit with its ref; other objects have none."""
     try:
         text = list_path(gitdir).read_text("ascii", "replace")
     except OSError:
@@ -43,7 +40,7 @@ def listed(gitdir: Path) -> dict[str, str]:
 
 
 def keep_listed(gitdir: Path, rows: dict[str, str]) -> None:
-    """Make that the list."""
+    """Write the list."""
     path = list_path(gitdir)
     if rows:
         lines = (f"{oid} {ref}".strip() for oid, ref in rows.items())

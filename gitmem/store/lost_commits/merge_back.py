@@ -1,7 +1,7 @@
-"""Published commits that left the branch: put back where nobody meant it, kept where somebody did.
+"""Bring commits back that left the branch by accident, and keep those that left on purpose.
 
-Where the branch is behind them, the commits themselves come back. Where it went another way, a
-merge has both, so that authors, reasons and sessions stay in history.
+Where the branch is behind them, it moves forward to them. Where it went another way, a merge has
+both sides, so that authors, reasons and sessions stay in history.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Conflict, Damaged, GitmemError
 from gitmem.model.commit_messages import Note, parse
+from gitmem.model.hints import Hint, call
 from gitmem.model.text.format import counted
 from gitmem.store.history.ancestry import Split, is_behind, reached, split
 from gitmem.store.lost_commits.departures import Departure, departure
@@ -34,37 +35,41 @@ class Rejoined(NamedTuple):
     """Commits that had left the branch."""
 
     commit: str
-    """The newest of them."""
+    """The newest one."""
     commits: int
     landed: str
-    """Where the branch was put, which leads to them again; empty where they are only kept."""
+    """The commit of the branch that leads to them again; empty where they are kept."""
     how: str
-    """What the reflog says of the move that took them away; empty when it says nothing."""
+    """The message in the reflog of the move that took them away; or empty."""
     unreadable: tuple[Unreadable, ...] = ()
-    """What was left out because nobody can read it any more."""
+    """The objects that were left out because they cannot be read."""
 
     @property
     def message(self) -> str:
-        """What became of them, in a sentence."""
-        what = counted(self.commits, "commit")
+        """What happened to them."""
         moved = f" by `{self.how}`" if self.how else ""
-        lacking = self._lacking()
-        if self.landed:
-            return f"{what} had left the branch{moved} and {_are(self.commits)} back{lacking}"
-        them = "it" if self.commits == 1 else "them"
-        back = f"bring {them} back with `gitmem kept restore {self.commit[:10]}`"
-        return f"{what} left the branch{moved} and {_are(self.commits)} kept{lacking}; {back}"
-
-    def _lacking(self) -> str:
+        left, now = ("had left", "back") if self.landed else ("left", "kept")
+        be = "is" if self.commits == 1 else "are"
+        text = f"{counted(self.commits, 'commit')} {left} the branch{moved} and {be} {now}"
         if not self.unreadable:
-            return ""
+            return text
         from gitmem.store.lost_commits.rebuild import RebuiltLine
 
-        return f"; {RebuiltLine(self.commit, self.unreadable).loss} (see `gitmem check`)"
+        return f"{text}; {RebuiltLine(self.commit, self.unreadable).loss}"
+
+    @property
+    def remark(self) -> Hint:
+        """What happened to them, and the next step."""
+        see = Hint(" (see ", call("check"), ")") if self.unreadable else ""
+        if self.landed:
+            return Hint(self.message, see)
+        them = "it" if self.commits == 1 else "them"
+        restore = call("kept restore", self.commit[:10])
+        return Hint(self.message, see, f"; bring {them} back with ", restore)
 
 
 class Rejoiner:
-    """Compares the branch with the last published tip. Needs the group's lock."""
+    """Brings back what left the branch since the last published tip. Needs the group's lock."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -72,7 +77,7 @@ class Rejoiner:
         self.found: list[Rejoined] = []
 
     def compare(self, published: str) -> bool:
-        """See where the branch is; False when somebody took off it what was PUBLISHED last."""
+        """Compare the branch with the last PUBLISHED tip; False when that left it for good."""
         self._heal_file()
         tip = self._repository.tip()
         self._publisher.published = published or tip
@@ -81,7 +86,7 @@ class Rejoiner:
         return left is None or self._is_back(published)
 
     def _is_back(self, published: str) -> bool:
-        """True when the branch leads to PUBLISHED again, or to what can be read of it."""
+        """True when the branch leads to PUBLISHED again, or to its rebuilt copy."""
         from gitmem.store.lost_commits.kept import newest_copy
 
         there = newest_copy(self._repository.gitdir, published)
@@ -90,7 +95,7 @@ class Rejoiner:
         return False
 
     def __call__(self, tip: str) -> bool:
-        """Deal with a branch at TIP that is not where we left it; True when it was moved again."""
+        """Handle a branch that others moved to TIP; True when this moved it again."""
         return self._deal_with(self._left(tip), tip)
 
     def _deal_with(self, left: Departure | None, tip: str) -> bool:
@@ -112,10 +117,10 @@ class Rejoiner:
         return moved
 
     def _put_back(self, head: str, *, meant: bool, old: bool = False) -> tuple[RebuiltLine, str]:
-        """Put a line on the branch unless its end was MEANT; tell which, and where that is now.
+        """Bring a line back to the branch unless a person MEANT to remove it.
 
-        Where it cannot be read whole, what can be read of it counts: a merge reads the newest
-        versions alone, and an older one that is missing would make every `git gc` fail.
+        Returns the line and the new commit of the branch, or an empty string. A line that cannot be
+        read whole is rebuilt first: a missing older version would make every `git gc` fail.
         """
         from gitmem.store.lost_commits.rebuild import rebuild_line  # only where commits left
 
@@ -123,7 +128,7 @@ class Rejoiner:
         return line, "" if meant else self._landed(line.head, old=old)
 
     def land(self, head: str) -> str:
-        """Put a kept line of commits on the branch; tell where that is now, or nothing."""
+        """Bring a kept line back to the branch; the new commit of the branch, or empty."""
         from gitmem.store.lost_commits.kept import release
 
         line, landed = self._put_back(head, meant=False, old=True)
@@ -143,7 +148,7 @@ class Rejoiner:
             note_rebuilt(self._repository.gitdir, line)
 
     def _heal_file(self) -> None:
-        """Give a branch that lost its file a new one, for the git of a person to see."""
+        """Write the file of a branch that lost it, for the git of a person to see."""
         repository = self._repository
         if branch_file(repository.gitdir):
             return
@@ -158,10 +163,10 @@ class Rejoiner:
         published = self._publisher.published
         try:
             objects = self._repository.objects
-            with objects.probing():  # the reflog may name what a gc has taken: that is no damage
+            with objects.probing():  # the reflog may name commits that a gc removed: no damage
                 return departure(self._repository.gitdir, objects, published, tip)
         except ObjectDamaged:
-            return None  # what cannot be read cannot be put back; `check` names it
+            return None  # `check` reports it
 
     def _tell(self, line: RebuiltLine, tip: str, landed: str, left: Departure) -> None:
         objects = self._repository.objects
@@ -169,11 +174,11 @@ class Rejoiner:
         self.found.append(Rejoined(line.head, count, landed, left.how, line.unreadable))
 
     def _landed(self, head: str, *, old: bool = False) -> str:
-        """Put the line that ends in HEAD on the branch; nothing where it does not go together.
+        """Bring the line that ends in HEAD back to the branch; empty where a merge conflicts.
 
         OLD: the branch went on since, so its own commits are the first parents of a merge. Else
-        theirs are: they are what gitmem acknowledged last, and what `--last`, retries and
-        checkpoints walk along.
+        those of the line are: gitmem acknowledged them last, and `undo --last`, retries and
+        checkpoints follow first parents.
         """
         publisher = self._publisher
         while True:
@@ -196,7 +201,7 @@ class Rejoiner:
         note = Note(op="merge", id=new_id(), agent="gitmem", title=f"bring back {words}")
         own = parse(self._repository.commit(theirs.commit).message).id
         if not apart.ours and own:
-            # By this id recovery knows whether the move was made.
+            # By this id recovery finds whether the branch was moved.
             note, commit = note._replace(id=own), theirs.commit
         else:
             root, note = self._merged(ours, theirs, apart, note)
@@ -210,7 +215,7 @@ class Rejoiner:
     def _merged(
         self, ours: Snapshot, theirs: Snapshot, apart: Split, note: Note
     ) -> tuple[str, Note]:
-        """The tree that has what both did since they parted; and what to say of it."""
+        """The tree with the changes of both sides since they parted, and its note."""
         repository = self._repository
         base = repository.snapshot(apart.base) if apart.base else None
         files: dict[str, bytes | None] = {}
@@ -228,7 +233,7 @@ class Rejoiner:
         return root, note._replace(paths=tuple(sorted(files)))
 
     def _written(self, root: str, parents: tuple[Snapshot, Snapshot], note: Note) -> str:
-        """Write the commit of a merge, and tell its id."""
+        """Write the commit of a merge; its id."""
         repository, when = self._repository, self._publisher.clock()
         newest = max(repository.commit(each.commit).committed for each in parents)
         committed = max(int(when.timestamp()), newest)
@@ -239,10 +244,10 @@ class Rejoiner:
         return commit
 
     def _standing(self, path: str, ours: Snapshot, theirs: Snapshot) -> str | None:
-        """What is believed to stand at PATH: a version of either side, or the one it was made of.
+        """The version that the work tree has at PATH: that of either side, or the base of an edit.
 
         `git reset` has put the branch's version there; where only the branch was moved, the
-        published one still stands. Anything else is an edit, and the index tells of which.
+        published one is still there. Anything else is an edit, and the index names its base.
         """
         known = (ours.oid(path), theirs.oid(path))
         seen = self._publisher.worktree.look(path)
@@ -252,10 +257,6 @@ class Rejoiner:
         return staged if staged in known else known[0]
 
 
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
 def _is_file(node: Node | None) -> bool:
-    """True for a plain file, and for none at all."""
+    """True for a regular file, and for None."""
     return node is None or stat.S_ISREG(node.mode)
