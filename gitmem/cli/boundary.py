@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem import errors
 from gitmem.cli.style import echo, visible
-from gitmem.model.hints import Call, Hint
+from gitmem.model.hints import Call, Hint, rendered
 
 if TYPE_CHECKING:
     from gitmem.cli.invocation import Invocation
@@ -142,7 +142,8 @@ def _report(error: BaseException, args: Sequence[str], call: Invocation) -> None
 
 def _addressed(facts: Mapping[str, Any], call: Invocation) -> Mapping[str, Any]:
     """Facts whose commands can be typed as they are."""
-    found = {**facts, "hint": call.addressed(facts["hint"])}
+    message = rendered(facts["message"], call.typed)
+    found = {**facts, "message": message, "hint": call.addressed(facts["hint"])}
     if "versions" in facts:
         found["versions"] = [
             {**each, "command": call.addressed(each["command"])} for each in facts["versions"]

@@ -1,4 +1,4 @@
-"""The report on memory: what it says, what it suggests, and why.
+"""The report on memory: its records, what it suggests for each entry, and its recommendations.
 
 The records below are its JSON document, key by key. Age alone is a reason to look at an entry,
 never to archive it: consolidation archives only entries whose status says that they are completed
@@ -11,28 +11,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
+from gitmem.model.hints import Hint, call
 from gitmem.model.record import Record
 from gitmem.model.text.format import KILO, counted, human_size
 
 FADED = ("fading", "stale")
-"""The states in which an entry is worth a look."""
+"""The states in which an entry should be reviewed."""
 LOG_DAYS = 30
-"""Logs that are older go to the archive; at this age they stay."""
+"""Logs that are older than this go to the archive."""
 PROFILE = KILO
-"""The bytes of a profile whose layer has no budget."""
+"""The budget in bytes of a profile whose layer names none."""
 MOST = 10
 """How many of the oldest and largest files a report names."""
 NAMED = 5
-"""How many names a sentence has."""
+"""How many names a sentence lists."""
+APPLY = call("consolidate", apply=True)
 
 
 class Totals(Record):
-    """How much there is."""
+    """The size of memory."""
 
     files: int
     size_bytes: int
     entries: int
-    """Those of layers that age; the states below add up to it."""
+    """Entries of layers that age; the states below add up to it."""
     active: int
     aging: int
     fading: int
@@ -45,19 +47,19 @@ class FileSize(Record):
     file: str
     size_bytes: int
     modified_at: datetime | None
-    """The newest of its lines; None where it has none."""
+    """The date of its newest line; None if it is empty."""
     age_days: int
 
 
 class BudgetCheck(Record):
-    """A file against what its layer allows."""
+    """A file against the budget of its layer."""
 
     file: str
     layer: str
     exists: bool
     size_bytes: int
     budget_bytes: int
-    """0 is no limit."""
+    """0 for no limit."""
     warn_bytes: int
     over_budget: bool
     near_budget: bool
@@ -67,7 +69,7 @@ class BudgetCheck(Record):
 
 
 class Budgets(Record):
-    """The budgets of a layout, and how they are kept."""
+    """The budgets of a layout, and the files that exceed them."""
 
     rules: Mapping[str, int]
     """Bytes, by the path of the layer."""
@@ -87,13 +89,13 @@ class ReferenceFile(Record):
     modified_at: datetime | None
     age_days: int
     freshness: str
-    """The state of its newest line; empty where there is no file."""
+    """The state of its newest line; empty if the file does not exist."""
     entries: int
     retired: int
 
 
 class Considered(Record):
-    """An entry, how fresh it is, and what could be done about it."""
+    """An entry, its freshness, and the suggested action."""
 
     address: str
     title: str
@@ -120,13 +122,13 @@ class ByFreshness(Record):
 
 
 class Sessions(Record):
-    """The logs of days that are over."""
+    """The logs of past days."""
 
     archive_candidates_older_than_30_days: tuple[str, ...]
 
 
 class LongProfile(Record):
-    """A profile that is longer than it should be."""
+    """A profile over its budget."""
 
     file: str
     size_bytes: int
@@ -134,7 +136,7 @@ class LongProfile(Record):
 
 
 class Duplicate(Record):
-    """An entry that stands elsewhere, too."""
+    """An entry that another file has, too."""
 
     address: str
     title: str
@@ -143,21 +145,21 @@ class Duplicate(Record):
 
 
 class Report(Record):
-    """What a look at all of memory finds."""
+    """The state of all memory at one commit."""
 
     commit: str
-    """What it is about: the base of a plan made from it."""
+    """The commit it is about: the base of a plan made from it."""
     timestamp: datetime
-    """The day to which ages are counted: its first moment, in the zone of the group."""
+    """The start of the day on which ages are counted, in the zone of the group."""
     memory_dir: str
     totals: Totals
     budgets: Budgets
     reference_files: tuple[ReferenceFile, ...]
     entries: ByFreshness
     immune: tuple[Considered, ...]
-    """Entries of importance 1 and 2: their state is honest, and nothing is suggested."""
+    """Entries of importance 1 and 2: they have a state, but no suggestion."""
     retired: tuple[Considered, ...]
-    """Outdated entries by their status, in whatever state."""
+    """Entries that are outdated by their status, in whatever state."""
     sessions: Sessions
     profiles: tuple[LongProfile, ...]
     duplicates: tuple[Duplicate, ...]
@@ -167,13 +169,13 @@ class Report(Record):
 
     @property
     def suggested(self) -> tuple[Considered, ...]:
-        """The entries about which something could be done, the oldest first."""
+        """The entries with a suggested action, the oldest first."""
         by_state = reversed(self.entries._asdict().values())
         return tuple(each for entries in by_state for each in entries if each.action)
 
 
 class Suggestion(NamedTuple):
-    """What to do about an entry."""
+    """The suggested action for an entry, and why."""
 
     action: str = ""
     """archive, confirm, review, or nothing"""
@@ -181,7 +183,7 @@ class Suggestion(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """What of an entry decides what becomes of it."""
+    """The properties of an entry that decide the suggestion."""
 
     state: str
     days: int
@@ -190,30 +192,32 @@ class Condition(NamedTuple):
     immune: bool
     confirmed: date | None
     confirmable: bool
-    """True when its status is one that its layer knows as living."""
+    """Whether its status is one of its layer that is not outdated."""
 
 
 def suggest(entry: Condition) -> Suggestion:
-    """What to do about an entry, and why; nothing while it is fresh, and where it is immune."""
+    """The suggestion for an entry; none while it is fresh, or if it is immune."""
     if entry.immune or entry.state not in FADED:
         return Suggestion()
-    untouched = f"untouched for {entry.days} days"
+    unchanged = f"unchanged for {entry.days} days"
     if entry.retired:
-        return Suggestion("archive", f"{entry.status}, and {untouched}")
-    said = f"confirmed on {entry.confirmed}" if entry.confirmed else "never confirmed"
+        return Suggestion("archive", f"{entry.status}, and {unchanged}")
+    confirmed = f"confirmed on {entry.confirmed}" if entry.confirmed else "never confirmed"
     if entry.confirmable:
-        return Suggestion("confirm", f"said to be {entry.status}, but {untouched}; {said}")
+        return Suggestion(
+            "confirm", f"its status is {entry.status}, but it is {unchanged}; {confirmed}"
+        )
     status = f"its status is {entry.status!r}" if entry.status else "it has no status"
-    return Suggestion("review", f"{untouched}; {status}; {said}")
+    return Suggestion("review", f"{unchanged}; {status}; {confirmed}")
 
 
 def is_old_log(day: date, today: date) -> bool:
-    """Whether the log of DAY goes to the archive: strictly older than the limit."""
+    """Whether the log of DAY is older than LOG_DAYS."""
     return day < today - timedelta(days=LOG_DAYS)
 
 
 class Findings(NamedTuple):
-    """What recommendations are made of."""
+    """The problems that recommendations are about."""
 
     over: Sequence[tuple[str, int, int]] = ()
     """Path, bytes and budget of each file over it."""
@@ -230,7 +234,7 @@ class Findings(NamedTuple):
 
 
 def findings_of(found: Report) -> Findings:
-    """What the recommendations of a report are made of."""
+    """The problems of a report."""
     looks = [each for each in found.suggested if each.action != "archive"]
     profiles = [each.file for each in found.profiles]
     over = [each for each in found.budgets.checks if each.over_budget]
@@ -248,35 +252,36 @@ def findings_of(found: Report) -> Findings:
 
 
 def recommendations(found: Findings) -> Iterator[str]:
-    """What to do, one sentence for each problem, the most pressing first."""
+    """One sentence for each problem, "problem: what to do", the most pressing first."""
     for path, size, budget in found.over:
         yield (
             f"{path} is over its budget ({human_size(size)} of {human_size(budget)}): "
-            "say it in fewer words, and move what is past to reference/ or archive/"
+            "shorten it, and move outdated text to reference/ or archive/"
         )
     if found.missing:
         yield f"{names_of(found.missing)} {_are(found.missing)} missing: write what belongs there"
     if found.logs:
-        yield (
-            f"{counted(len(found.logs), 'log')} of more than {LOG_DAYS} days ago: "
-            f"`gitmem consolidate --apply` archives {_them(found.logs)}"
-        )
+        text = f"{counted(len(found.logs), 'log')} of more than {LOG_DAYS} days ago: "
+        yield Hint(text, APPLY, f" archives {_them(found.logs)}")
     if found.archivable:
-        yield (
-            f"{counted(len(found.archivable), 'outdated entry')}: `gitmem consolidate --apply` "
-            f"archives {_them(found.archivable)} ({names_of(found.archivable)})"
-        )
-    yield from _to_look_at(found)
+        text = f"{counted(len(found.archivable), 'outdated entry')}: "
+        names = f"{_them(found.archivable)} ({names_of(found.archivable)})"
+        yield Hint(text, APPLY, f" archives {names}")
+    yield from _to_review(found)
 
 
-def _to_look_at(found: Findings) -> Iterator[str]:
-    """What only a mind can decide."""
+def _to_review(found: Findings) -> Iterator[str]:
+    """The problems that you or a model have to decide about."""
     for state, addresses in (("stale", found.stale), ("fading", found.fading)):
         if addresses:
-            yield (
-                f"{counted(len(addresses), f'{state} entry')} to look at: "
-                "still true, `gitmem confirm`; changed, `gitmem write`; over, `gitmem archive` "
-                f"({names_of(addresses)})"
+            yield Hint(
+                f"{counted(len(addresses), f'{state} entry')} to review: if still accurate, ",
+                call("confirm"),
+                "; if changed, ",
+                call("write"),
+                "; if outdated, ",
+                call("archive"),
+                f" ({names_of(addresses)})",
             )
     if found.profiles:
         yield (
@@ -284,17 +289,14 @@ def _to_look_at(found: Findings) -> Iterator[str]:
             + names_of(found.profiles)
         )
     if found.duplicates:
-        stand = "stands" if len(found.duplicates) == 1 else "stand"
-        yield (
-            f"{counted(len(found.duplicates), 'entry')} {stand} in two places: bring what is new "
-            f"together in one, and archive the other ({names_of(found.duplicates)})"
-        )
+        text = f"{counted(len(found.duplicates), 'duplicate entry')}: merge each into one entry, "
+        yield f"{text}and archive the other ({names_of(found.duplicates)})"
     if found.near:
         yield f"{names_of(found.near)} {_are(found.near)} near the budget"
 
 
 def names_of(names: Sequence[str]) -> str:
-    """The first of NAMES, and how many more there are."""
+    """The first of NAMES, and the number of the others."""
     more = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
 

@@ -131,7 +131,10 @@ def test_what_does_not_age_says_why(memory: Run) -> None:
     said = memory("confirm", "state.md")
 
     assert said.code == 5
-    assert "error: state.md does not grow stale: the layer state (document) does not" in said.err
+    assert (
+        "error: 'state.md' does not age: entries of the layer state (document) do not age"
+        in said.err
+    )
 
 
 def test_the_versions_of_an_entry_are_offered(memory: Run, files: Path) -> None:

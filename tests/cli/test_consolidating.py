@@ -42,7 +42,7 @@ def test_the_report_fits_a_screen_and_says_what_to_type(memory: Run) -> None:
     titles = [each for each in said.out.splitlines() if each.endswith(")") and each[0] != " "]
     assert titles == ["Over budget (1)", "For gitmem consolidate --apply (2)", "To decide (1)"]
     assert "  state.md  5,001 of 4,096 bytes  122 %\n" in said.out
-    assert "superseded, and untouched for 50 days\n" in said.out
+    assert "superseded, and unchanged for 50 days\n" in said.out
     assert f"gitmem confirm '{HOME}#use-esm'\n" in said.out
     assert "0 active, 0 aging, 3 fading, 0 stale; 1 immune" in said.out
     assert len(said.out.splitlines()) < 25

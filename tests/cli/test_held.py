@@ -357,7 +357,7 @@ def test_a_file_with_conflict_markers_is_told_how_to_resolve_them(held: Run, fil
 
     said = held("held", "show", "it's.md").err.splitlines()[0]
 
-    assert said == "note: resolve the conflict: gitmem edit 'it'\"'\"'s.md'"
+    assert said == "note: resolve the conflict: `gitmem edit 'it'\"'\"'s.md'`"
 
 
 def test_the_id_of_a_held_version_is_no_pattern(held: Run, files: Path) -> None:
@@ -467,6 +467,6 @@ def test_a_pattern_never_names_a_secret(held: Run, files: Path) -> None:
 
     said = held("held", "ignore", f"{KEY}.md")
 
-    assert (said.code, "put * in the place of the value" in said.err) == (5, True)
+    assert (said.code, "write * in place of the value" in said.err) == (5, True)
     assert KEY not in said.err
     assert held("held", "ignore", f"{KEY[:4]}*.md").code == 0

@@ -243,7 +243,7 @@ def test_a_command_that_puts_commits_back_says_so(gitmem: Run, files: Path) -> N
     gitmem("write", "a.md", "one")
     dropped_by_stash(gitmem, files)
     status = gitmem("status").out
-    assert "left the branch by `reset: moving to HEAD`; put it back: gitmem capture" in status
+    assert "left the branch by `reset: moving to HEAD`; to put it back: `gitmem capture`" in status
 
     said = gitmem("write", "b.md", "two")
 
@@ -323,7 +323,7 @@ def test_a_kept_commit_that_is_not_known_or_not_clear_is_an_error(
     said = gitmem("kept", verb, "none")
     assert (said.code, said.err) == (
         3,
-        "error: no kept commit 'none' in group main\nhint: no commits are kept in this group\n",
+        "error: no kept commit 'none' in group main\nhint: this group has no kept commits\n",
     )
     gone = amended(gitmem, files)
     gitmem("write", "b.md", "two")
@@ -335,7 +335,7 @@ def test_a_kept_commit_that_is_not_known_or_not_clear_is_an_error(
         assert (said.code, "hint: list them: `gitmem kept`" in said.err) == (3, True)
     many = [gone, *(write_twin(files, gone[:1]) for _ in range(2))]
     said = gitmem("kept", verb, gone[:1])
-    assert (said.code, f"'{gone[:1]}' is the start of 3 kept commits" in said.err) == (2, True)
+    assert (said.code, f"3 kept commits begin with '{gone[:1]}'" in said.err) == (2, True)
     assert all(each[:5] in said.err for each in many)
     assert refs in git(files, "for-each-ref", "refs/gitmem/kept")
 

@@ -46,10 +46,17 @@ from gitmem.memory.curate.lint import lint
 from gitmem.memory.curate.migrate import due_migration, migrate, migrate_due
 from gitmem.memory.curate.report import made_report, report
 from gitmem.memory.entries.confirm import confirm
-from gitmem.memory.entries.entries import address_parts, entries, file_of, locate_entry
+from gitmem.memory.entries.entries import entries
 from gitmem.memory.entries.freshness import freshness, line_dates
 from gitmem.memory.entries.move_entry import move_entry
-from gitmem.memory.entries.targets import movable_path, resolve_targets
+from gitmem.memory.entries.targets import (
+    address_parts,
+    file_of,
+    is_address,
+    locate_entry,
+    movable_path,
+    resolve_targets,
+)
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.diff import diff
 from gitmem.memory.read.listing import list_files
@@ -79,7 +86,7 @@ from gitmem.memory.recover.kept import (
     waiting,
 )
 from gitmem.memory.recover.restore import archived_file, archived_home, restore, restore_archived
-from gitmem.memory.recover.restore_entry import is_address, restore_entry
+from gitmem.memory.recover.restore_entry import restore_entry
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.resolve import resolve
 from gitmem.memory.scope import check_writable, ignored_memory, left_outside
@@ -104,11 +111,11 @@ from gitmem.memory.transcripts.transcripts import (
     tip_of,
 )
 from gitmem.memory.upkeep.compact import compact
-from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs, log_job, traced
+from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs, log_job, run_job
 from gitmem.memory.upkeep.maintain import PackLimits, maintain, maintain_all
 from gitmem.memory.upkeep.missed_snapshots import (
     catch_up,
-    look,
+    find_missed,
     missed_days,
     note_gap,
     snapshot_missed,
@@ -152,7 +159,7 @@ NO_GROUP = {
     "past_logs", "plan_line", "look_up", "apply_all", "apply_one", "problem_of",
     "read_folder", "read_history",
     "remarks_on", "report_on", "rolled_layer", "rolled_layers", "scan_edits", "version_in",
-    "settings_in", "shelf_of", "archive_places", "shipped", "shipped_layout", "source_folder",
+    "settings_in", "shelf_of", "archive_paths", "shipped", "shipped_layout", "source_folder",
     "starter_files", "find_unchanged", "text_at", "text_bytes", "time_now", "told",
     "job_outcome", "read_plan", "as_facts",
     "version", "version_at", "versions", "why", "why_not", "written_then", "zone_of",
@@ -464,7 +471,7 @@ PLAIN: dict[str, Call] = {
     "migrate_due": lambda g, _: migrate_due(g),
     "catch_up": lambda g, _: catch_up(g),
     "missed_days": lambda g, _: missed_days(g),
-    "look": lambda g, _: look(g),
+    "find_missed": lambda g, _: find_missed(g),
     "note_gap": lambda g, _: note_gap(g),
     "ignored_memory": lambda g, _: ignored_memory(g, g.repository.snapshot()),
     "left_outside": lambda g, _: left_outside(g, g.repository.snapshot().commit),
@@ -481,7 +488,7 @@ PLAIN: dict[str, Call] = {
     "make_ready": lambda g, _: make_ready(g),
     "is_unchanged": lambda g, _: is_unchanged(g, g.repository.snapshot()),
     "status": lambda g, _: status(g),
-    "traced": lambda g, _: traced(g, "mine", lambda: 1, lambda _: JobOutcome("done")),
+    "run_job": lambda g, _: run_job(g, "mine", lambda: 1, lambda _: JobOutcome("done")),
     "query_messages": lambda g, _: all_told(g),
     "cache_path": lambda g, _: cache_path(g),
     "last_closed": lambda g, _: last_closed(g),

@@ -2004,7 +2004,7 @@ def test_a_waiting_summary_stays_where_its_layout_lost_the_place_for_it(
     put(group, "gitmem.yaml", before)
     desk("session-start", source="startup")
 
-    assert "does not say where compacted sessions go" in without.notice
+    assert "names no file for compacted sessions" in without.notice
     found = group.repository.snapshot()
     texts = [found.read(path) or b"" for path, _ in found.files()]
     assert sum(b"We moved the deploy." in each for each in texts) == 1

@@ -369,7 +369,7 @@ class TestMistakes:
         assert said == f"{missing}\nhint: did you mean identity.md?"
         assert "`memory_list()`" in other.refused("memory_get")
         assert "path-not-found" in other.refused("memory_history", path="never.md")
-        assert "there never was a never.md" in other.refused("memory_restore", path="never.md")
+        assert "no file 'never.md'" in other.refused("memory_restore", path="never.md")
         assert "is a folder" in other.refused("memory_get", path="reference")
         assert "not-found" in other.refused("memory_get", path="decisions#nothing")
 

@@ -108,7 +108,7 @@ def test_an_empty_summary_is_an_error(nano: Group, empty: str) -> None:
 
 
 def test_a_layout_that_says_nothing_of_it_gives_the_next_step(group: Group) -> None:
-    with pytest.raises(BadInput, match="does not say where compacted sessions go") as caught:
+    with pytest.raises(BadInput, match="names no file for compacted sessions") as caught:
         compact(group, "x")
     assert "add `compact: {into: MEMORY.md}` to gitmem.yaml" in caught.value.hint
     put(group, "gitmem.yaml", "gitmem: 1\ncompact: {into: MEMORY.md}\n")

@@ -17,7 +17,7 @@ from gitmem.errors import (
     PathNotFound,
 )
 from gitmem.memory.curate.archive import archive, archive_files
-from gitmem.memory.entries.confirm import _signed_entries, confirm, confirmed_files
+from gitmem.memory.entries.confirm import _dated_entries, confirm, confirmed_files
 from gitmem.memory.entries.entries import entries
 from gitmem.memory.entries.targets import Target
 from gitmem.memory.group import Group
@@ -228,7 +228,7 @@ def test_no_other_line_changes(bodies: list[str], data: st.DataObject) -> None:
 
     try:
         names = [known[chosen].slug]
-        _, after = _signed_entries("x.md", before, names, (), date(2026, 2, 8))
+        _, after = _dated_entries("x.md", before, names, (), date(2026, 2, 8))
     except BadInput:  # better than a change that reads otherwise: there is no place for a field
         assert re.match(r"### T\d\n\s*    indented\n(.|\n)*####", known[chosen].block)
         return

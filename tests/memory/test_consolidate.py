@@ -110,7 +110,7 @@ def test_each_kind_is_one_commit_and_the_log_tells_of_it(old: Group) -> None:
     last = text_of(old, CURRENT).splitlines()[-2:]
     assert [line.partition(" consolidate: ")[2] for line in last] == [
         f"archived 2 old logs: {OLD_LOG}, sessions/2025-11-01-1.md",
-        "archived 1 past entry: reference/decisions.md#use-tabs",
+        "archived 1 outdated entry: reference/decisions.md#use-tabs",
     ]
     for number in range(3):
         assert "the weekly look" in git(old.worktree, "log", "-1", "--format=%b", f"HEAD~{number}")
@@ -154,7 +154,7 @@ def test_what_is_left_for_a_mind_is_said(old: Group) -> None:
         "Something somebody said": "review",
     }
     assert len(done.recommendations) == 1
-    assert done.recommendations[0].startswith("2 fading entries to look at")
+    assert done.recommendations[0].startswith("2 fading entries to review")
 
 
 def test_a_dry_run_shows_what_would_happen_and_writes_nothing(old: Group) -> None:
@@ -200,7 +200,7 @@ def test_a_layout_without_a_log_has_it_in_the_commits(store: Store, clock: Clock
     said = git(
         group.worktree, "log", "-1", "--format=%(trailers:key=Gitmem-Consolidated,valueonly)"
     )
-    assert said.strip() == "archived 1 past entry: reference/decisions.md#use-tabs"
+    assert said.strip() == "archived 1 outdated entry: reference/decisions.md#use-tabs"
     group.close()
 
 
@@ -209,7 +209,7 @@ def test_a_log_of_yesterday_is_added_to_with_a_remark(old: Group, clock: Clock) 
     done = consolidate(old)
 
     assert done.logged == CURRENT
-    assert any("gitmem rotate" in each for each in done.warnings)
+    assert any("rotate" in each for each in done.warnings)
 
 
 def test_a_log_that_is_not_there_is_begun(old: Group) -> None:
@@ -404,7 +404,7 @@ def test_an_old_log_that_a_layer_keeps_stays(old: Group) -> None:
     done = consolidate(old)
 
     assert done.logs == ()
-    assert {each.why for each in done.left_alone} == {"it is write-once by the layout"}
+    assert {each.why for each in done.left_alone} == {"the layout makes it write-once"}
 
 
 def test_a_log_that_is_full_leaves_it_to_the_commits(old: Group) -> None:
@@ -413,7 +413,7 @@ def test_a_log_that_is_full_leaves_it_to_the_commits(old: Group) -> None:
 
     assert (done.logged, done.changed) == ("", True)
     said = git(old.worktree, "log", "-1", "--format=%(trailers:key=Gitmem-Consolidated,valueonly)")
-    assert said.startswith("archived 1 past entry")
+    assert said.startswith("archived 1 outdated entry")
 
 
 def test_a_name_that_looks_like_a_credential_is_not_said(old: Group, clock: Clock) -> None:
@@ -448,7 +448,7 @@ def test_every_run_leaves_a_trace_and_a_dry_run_none(old: Group) -> None:
 
     consolidate(old)
     (trace,) = [each for each in last_jobs(old) if each.job == "consolidate"]
-    assert (trace.outcome, trace.detail) == ("nothing", "nothing is old and past")
+    assert (trace.outcome, trace.detail) == ("nothing", "no old logs and no outdated entries")
 
 
 def test_the_archive_knows_when_an_entry_was_touched(old: Group) -> None:

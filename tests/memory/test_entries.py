@@ -8,7 +8,8 @@ import pytest
 
 from gitmem.errors import BadInput, NotFound, PathNotFound
 from gitmem.memory.admin.init import init
-from gitmem.memory.entries.entries import entries, locate_entry
+from gitmem.memory.entries.entries import entries
+from gitmem.memory.entries.targets import locate_entry
 from gitmem.memory.group import Group, Store
 from gitmem.memory.layouts import layout_of, starter_files
 from gitmem.memory.write.write import Edit, write
@@ -275,5 +276,5 @@ def test_a_decision_that_had_its_time_is_retired(group: Group, word: str) -> Non
 
 
 def test_an_address_without_an_entry_is_no_address(memory: Group) -> None:
-    with pytest.raises(BadInput, match="names no entry"):
+    with pytest.raises(BadInput, match="is not the address of an entry"):
         locate_entry(memory, memory.repository.snapshot(), layout_of(memory), "ideas")

@@ -40,7 +40,7 @@ def test_nothing_is_held_at_first(group: Group) -> None:
 
     assert held_list(group) == ()
     for act in (held_show, held_accept, held_drop):
-        with pytest.raises(NotFound, match="nothing is held"):
+        with pytest.raises(NotFound, match="no held version"):
             act(group, "b.md")
     assert (group.worktree / "b.md").read_text() == "new\n"
 

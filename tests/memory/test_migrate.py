@@ -240,10 +240,10 @@ class TestUnasked:
         undo(nano, done.commits)
         assert git(nano.gitdir, "diff", before, "main") == ""
 
-        assert migrate_due(nano).left == "somebody took the migration of CLAUDE.md back"
+        assert migrate_due(nano).left == "somebody undid the migration of CLAUDE.md"
         assert text(nano, "CLAUDE.md") == OLD
         assert "taken" not in status(nano).migration
-        assert status(nano).migration.endswith("took the migration of CLAUDE.md back")
+        assert status(nano).migration.endswith("undid the migration of CLAUDE.md")
         assert migrate(nano).changed, "who asks for it gets it"
 
     @pytest.mark.parametrize("which", [slice(None), slice(0, 1)], ids=["both", "sections"])
@@ -253,7 +253,7 @@ class TestUnasked:
         path = "CLAUDE.md" if which.stop is None else "SOUL.md"
         edited(nano, path, f"{text(nano, path)}\nMore.\n")
 
-        assert migrate_due(nano).left == f"somebody took the migration of {path} back"
+        assert migrate_due(nano).left == f"somebody undid the migration of {path}"
         assert migrate(nano).changed, "who asks for it gets it"
         edited(nano, "SOUL.md", f"{text(nano, 'SOUL.md')}\n## Session Compaction 3\n\n- late\n")
         assert migrate_due(nano).changed, "and later sections move by themselves again"
@@ -277,7 +277,7 @@ class TestUnasked:
         for number in range(3):
             put(nano, "CLAUDE.md", f"{OLD}\n{number}\n")
 
-        assert migrate_due(nano).left == "somebody took the migration of CLAUDE.md back"
+        assert migrate_due(nano).left == "somebody undid the migration of CLAUDE.md"
 
     def test_a_restored_file_stays_after_an_edit(self, nano: Group) -> None:
         put(nano, "SOUL.md", OLD)
@@ -286,7 +286,7 @@ class TestUnasked:
         restore(nano, "SOUL.md", at=before)
         edited(nano, "SOUL.md", f"{OLD}\n\nMore.\n")
 
-        assert migrate_due(nano).left == "somebody took the migration of SOUL.md back"
+        assert migrate_due(nano).left == "somebody undid the migration of SOUL.md"
 
     def test_a_plain_git_revert_is_a_refusal_too(self, nano: Group) -> None:
         put(nano, "SOUL.md", OLD)
@@ -294,7 +294,7 @@ class TestUnasked:
         by_hand(nano, "revert", "--no-edit", commit)
         edited(nano, "SOUL.md", f"{OLD}\n\nMore.\n")
 
-        assert migrate_due(nano).left == "somebody took the migration of SOUL.md back"
+        assert migrate_due(nano).left == "somebody undid the migration of SOUL.md"
 
     @pytest.mark.parametrize("way", ["mv", "gitmem mv", "git mv", "git checkout"])
     def test_who_gives_the_old_name_back_by_hand_keeps_it(self, nano: Group, way: str) -> None:
@@ -315,7 +315,7 @@ class TestUnasked:
             soul.unlink()
             capture(nano)
 
-        assert migrate_due(nano).left == "somebody took the migration of CLAUDE.md back"
+        assert migrate_due(nano).left == "somebody undid the migration of CLAUDE.md"
         edited(nano, "CLAUDE.md", f"{text(nano, 'CLAUDE.md')}\nMore.\n")
         assert not migrate_due(nano).changed
         assert migrate(nano).renamed, "who asks for it gets it"
@@ -340,7 +340,7 @@ class TestUnasked:
             ),
             (
                 {"CLAUDE.md": "# Me\n\n<!-- gitmem:begin -->\nx\n<!-- gitmem:end -->\n"},
-                "CLAUDE.md has the section of `gitmem install`, so a host reads it",
+                "CLAUDE.md has a section for agents, so a host reads it",
             ),
         ],
     )

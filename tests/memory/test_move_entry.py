@@ -186,7 +186,7 @@ def test_an_unknown_entry_is_told_with_near_ones(memory: Group, address: str) ->
 def test_what_cannot_be_is_told(memory: Group) -> None:
     with pytest.raises(NotFound, match=r"there is no reference/none\.md"):
         move_entry(memory, "reference/none.md#x", "decisions")
-    with pytest.raises(BadInput, match="names no entry"):
+    with pytest.raises(BadInput, match="is not the address of an entry"):
         move_entry(memory, "reference/ideas.md", "decisions")
     with pytest.raises(BadInput, match="already"):
         move_entry(memory, "ideas#try-gleam", "reference/ideas.md")

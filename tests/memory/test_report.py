@@ -104,9 +104,9 @@ def test_what_faded_is_for_a_look_and_what_had_its_time_for_the_archive(
     found = report(group)
     assert {each.state for each in found.suggested} == {state}
     why = {each.title: each.why for each in found.suggested}
-    assert why["Use tabs"] == f"superseded, and untouched for {days} days"
+    assert why["Use tabs"] == f"superseded, and unchanged for {days} days"
     assert why["Use ESM only"] == (
-        f"said to be active, but untouched for {days} days; never confirmed"
+        f"its status is active, but it is unchanged for {days} days; never confirmed"
     )
 
 
@@ -126,7 +126,10 @@ def test_what_was_confirmed_says_when(group: Group, clock: Clock) -> None:
     clock.advance(days=45)
 
     (entry,) = report(group).suggested
-    assert entry.why == "said to be active, but untouched for 45 days; confirmed on 2026-02-08"
+    assert (
+        entry.why
+        == "its status is active, but it is unchanged for 45 days; confirmed on 2026-02-08"
+    )
 
 
 def test_the_totals_count_every_file_and_every_entry(group: Group, clock: Clock) -> None:
@@ -363,8 +366,8 @@ def test_a_log_is_old_when_it_is_more_than_thirty_days_old(today: date, days: in
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (["a"], "1 outdated entry: `gitmem consolidate --apply` archives it (a)"),
-        (["a", "b"], "2 outdated entries: `gitmem consolidate --apply` archives them (a, b)"),
+        (["a"], "1 outdated entry: `memory.consolidate()` archives it (a)"),
+        (["a", "b"], "2 outdated entries: `memory.consolidate()` archives them (a, b)"),
     ],
 )
 def test_outdated_entries_are_counted(names: list[str], said: str) -> None:
@@ -374,14 +377,14 @@ def test_outdated_entries_are_counted(names: list[str], said: str) -> None:
 def test_one_log_is_one() -> None:
     (said,) = recommendations(Findings(logs=["sessions/2026-01-01.md"]))
 
-    assert said == "1 log of more than 30 days ago: `gitmem consolidate --apply` archives it"
+    assert said == "1 log of more than 30 days ago: `memory.consolidate()` archives it"
 
 
 def test_a_recommendation_names_a_few_and_counts_the_rest() -> None:
     many = [f"reference/x.md#{number}" for number in range(8)]
     (said,) = recommendations(Findings(stale=many))
 
-    assert said.startswith("8 stale entries to look at")
+    assert said.startswith("8 stale entries to review")
     assert said.endswith("reference/x.md#4 and 3 more)")
 
 

@@ -284,13 +284,13 @@ def test_a_period_that_has_its_summary_is_left_alone(weeks: Group) -> None:
     error = refused(weeks, Conflict)
 
     assert (error.facts["outcome"], error.facts["path"]) == ("exists", "episodes/2026-W06.md")
-    assert "gitmem write episodes/2026-W06.md" in error.hint
+    assert "memory.write('episodes/2026-W06.md'" in error.hint
 
 
 def test_a_summary_that_nobody_has_captured_yet_counts(weeks: Group) -> None:
     edit(weeks, "episodes/2026-W06.md", "by hand\n")
 
-    with pytest.raises(Conflict, match="exists"):
+    with pytest.raises(Conflict, match="has a summary already"):
         roll(weeks)
 
     assert (weeks.worktree / "episodes/2026-W06.md").read_text() == "by hand\n"
@@ -383,7 +383,7 @@ def test_other_pages_than_those_somebody_has_seen_are_a_conflict(weeks: Group) -
 
     error = refused(weeks, Conflict, if_match=seen.if_match)
 
-    assert "gitmem rollup --due" in error.hint
+    assert "rollups_due()" in error.hint
     (_, now) = rollups_due(weeks).due
     assert roll(weeks, if_match=now.if_match).outcome == "written"
 

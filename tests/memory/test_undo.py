@@ -147,7 +147,7 @@ def test_a_file_that_is_gone_or_back_since_is_left(group: Group, gone: str) -> N
     done = undo(group, [changed if gone == "deleted" else deleted])
 
     assert [each.why for each in done.left] == [
-        "the file is gone since" if gone == "deleted" else "the file was written again since"
+        "the file was removed since" if gone == "deleted" else "the file was written again since"
     ]
 
 
@@ -216,7 +216,7 @@ def test_a_move_back_to_a_place_that_is_taken_is_left(group: Group) -> None:
 
     (left,) = undo(group, [moved]).left
 
-    assert left.why == "there is another a.md now"
+    assert left.why == "another file is at a.md now"
     assert files(group) == ["a.md", "b.md"]
 
 
@@ -263,7 +263,7 @@ def test_a_credential_does_not_come_back(group: Group) -> None:
 
     (left,) = done.left
     assert (left.path, "credential (aws-key-id)" in left.why) == ("a.md", True)
-    assert f"--at {left.commit[:10]}~1 --allow-secret aws-key-id`" in left.why
+    assert f"at='{left.commit[:10]}~1', allow_secret='aws-key-id'" in left.why
     assert SECRET not in left.why
     assert [each.path for each in done.changes] == ["b.md"]
     assert show(group, "a.md") == "one\n"
@@ -313,7 +313,7 @@ def test_a_persons_commit_and_merge_can_be_undone(group: Group) -> None:
 
 
 def test_there_is_nothing_before_the_beginning(group: Group) -> None:
-    with pytest.raises(NotFound, match="nothing to undo"):
+    with pytest.raises(NotFound, match="no commits to undo"):
         undo(group)
     root = group.repository.tip()
     assert not undo(group, [root]).changed

@@ -647,7 +647,7 @@ def test_whoever_asks_for_a_lost_version_is_told_so(scene: Scene) -> None:
         assert read(group, "n.md", at=copy).data == b"one\n"
         with pytest.raises(Damaged) as caught:
             restore(group, "n.md#entry", at=copy)
-        assert f"gitmem restore n.md --at {copy[:10]}" in caught.value.hint
+        assert f"restore('n.md', at='{copy[:10]}')" in caught.value.hint
         assert undo(group, [newer]).undone == (newer,)
         assert read(group, "n.md").data == b"one\n"
 

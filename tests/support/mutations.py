@@ -617,7 +617,7 @@ SLOW = [
     Mutation(
         "V39",
         "gitmem/memory/upkeep/tasks.py",
-        '    UpkeepTask("rotate", _rotate_due, _rotate, has_trace=True),\n',
+        '    UpkeepTask("rotate", _rotate_due, _rotate, is_job=True),\n',
     ),
     Mutation("V39", "gitmem/model/report.py", "LOG_DAYS = 30", "LOG_DAYS = 300"),
     Mutation("V41", "gitmem/memory/upkeep/tasks.py", "WEEK = 7", "WEEK = 8"),

@@ -234,4 +234,4 @@ def _migrated(group: str, done: Migrated) -> str:
     from gitmem.model.text.format import quoted
 
     commits = " ".join(each[:10] for each in done.commits)
-    return f"gitmem: {done.told} (take it back: `gitmem -g {quoted(group)} undo {commits}`)"
+    return f"gitmem: {done.summary} (take it back: `gitmem -g {quoted(group)} undo {commits}`)"

@@ -20,16 +20,16 @@ from gitmem.integrations.mcp.texts import (
     shown_file,
 )
 from gitmem.memory.context.mask import Masks, masked
+from gitmem.memory.entries.targets import is_address
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
 from gitmem.memory.read.memory_actions import DEFAULT_PATH
 from gitmem.memory.read.read import known_path
-from gitmem.memory.recover.restore_entry import is_address
-from gitmem.memory.recover.versions import command
 from gitmem.memory.write.apply import Edit
 from gitmem.memory.write.target import checked_edit, resolve_edits
 from gitmem.model.access import MAIN
 from gitmem.model.entries.blocks import split_address
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.archives import is_archived
 from gitmem.model.layout.layout import FILE, Layout, is_glob, variables_in
 from gitmem.model.paths import check_path, fold
@@ -109,7 +109,7 @@ def _check_in_use(layout: Layout, path: str) -> None:
     if is_archived(layout, path):
         raise PathRefused(
             f"{path} is in the archive, where nothing is changed",
-            hint=f"bring it back first: `{command('restore', path)}`",
+            hint=Hint("restore it first: ", call("restore", path)),
             path=path,
             rule="archive",
         )
@@ -191,7 +191,7 @@ class Text(NamedTuple):
 
 def file_text(group: Group, path: str, at: str = "") -> Text:
     """A file, or an entry by its address, as it is or was."""
-    from gitmem.memory.recover.restore_entry import is_address
+    from gitmem.memory.entries.targets import is_address
 
     if is_address(group, path):
         return _entry(group, path, at)
@@ -221,7 +221,7 @@ def _is_edited(group: Group, path: str) -> bool:
 
 
 def _entry(group: Group, address: str, at: str) -> Text:
-    from gitmem.memory.entries.entries import locate_entry
+    from gitmem.memory.entries.targets import locate_entry
     from gitmem.memory.layouts import layout_at
     from gitmem.memory.resolve import resolve
 

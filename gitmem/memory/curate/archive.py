@@ -1,7 +1,7 @@
-"""Move entries and files to the archive, which is what removing means here.
+"""Move entries and files to the archive: nothing in memory is deleted.
 
-An archive collects: an entry goes behind those that its file has sent there before, a file to its
-own path below the archive, with a number where that name is taken. Nothing is ever deleted.
+An archived entry is appended to the archive file of its own file. A file keeps its path below the
+archive folder, with a number if that name is taken.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from gitmem.memory.entries.targets import Target, TargetVersion, resolve_targets
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.read import missing
-from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.capture import capture_paths
 from gitmem.memory.write.changeset import Changes, Changeset
-from gitmem.memory.write.open_edits import scan_edits
-from gitmem.model.commit_messages import Note, title_of_change
+from gitmem.model.commit_messages import title_of_change
 from gitmem.model.entries.blocks import find, parse, split_address
 from gitmem.model.entries.placement import add, add_all, take_all
 from gitmem.model.guards import check_message_text
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.archives import archive_of, archive_path, is_archived
 from gitmem.model.layout.layout import Layout
 from gitmem.model.paths import check_path, is_path
@@ -34,10 +34,11 @@ from gitmem.store.transaction.plan import Plan, Step
 from gitmem.store.worktree.held import SetAside
 
 OP = "archive"
+Trailers = tuple[tuple[str, str], ...]
 
 
 class ArchiveMove(Record):
-    """An entry or a file that stands in the archive now."""
+    """An entry or a file that was moved to the archive."""
 
     source: str
     """The address or path it had."""
@@ -65,8 +66,8 @@ class Archived(Record):
     set_aside: tuple[SetAside, ...] = ()
 
 
-class Filed(NamedTuple):
-    """The files of a commit after something was archived, and what moved."""
+class ArchivedFiles(NamedTuple):
+    """The changed files of a commit, and what moved to the archive in them."""
 
     changes: dict[str, bytes | None]
     moves: tuple[ArchiveMove, ...]
@@ -80,82 +81,119 @@ def archive(
     allow_policy: bool = False,
     dry_run: bool = False,
 ) -> Archived:
-    """Move TARGETS, addresses of entries and paths, to the archive: one commit, all or nothing."""
+    """Move TARGETS, given by address or path, to the archive: one commit, all or nothing."""
     if not targets:
         raise BadInput(
-            "there is nothing to archive",
-            hint="name entries or files: `gitmem entries` lists addresses, `gitmem list` paths",
+            "nothing to archive",
+            hint=Hint(
+                "name entries or files: ",
+                call("entries"),
+                " lists addresses, ",
+                call("list"),
+                " paths",
+            ),
         )
-    work = _Work(group, targets, group.note(OP, reason=reason), allow_policy)
+    note, provenance = group.note(OP, reason=reason), Provenance(group)
+
+    def plan(snapshot: Snapshot) -> Plan[Archived]:
+        layout = layout_at(group, snapshot).layout
+        found = resolve_targets(group, snapshot, layout, targets)
+        for each in found:
+            if each.name and not is_archived(layout, each.path) and not snapshot.oid(each.path):
+                raise missing(group, snapshot, each.path)
+        changes, moves = archive_files(layout, snapshot, found)
+        for move in moves:
+            check_message_text("path", f"{move.source}\n{move.address}")
+        if not allow_policy:
+            Changeset(snapshot, changes).check_policies(layout)
+        done = note._replace(
+            title=_title(found, moves),
+            paths=source_paths(moves),
+            extra=provenance.of_moves(snapshot, moves),
+        )
+        return Plan((Step(changes, done),), Archived("", moves))
+
     if dry_run:
         snapshot = group.repository.snapshot()
-        work.plan(snapshot)
-        return Archived(snapshot.commit, work.moves, dry_run=True)
+        return plan(snapshot).result._replace(commit=snapshot.commit, dry_run=True)
     with group.writing() as writer:
-        # What somebody did to the files comes along, and so does what stands in their way.
-        places = work.places(writer.repository.snapshot())
-        capture_edits(writer, scan_edits(writer.repository, writer.worktree, places))
-        published = writer.publish(work.plan)
-        return Archived(archived=work.moves, **published.completion)
+        # Edits to the files move along, and so do files that stand in their way.
+        capture_paths(writer, _paths(group, writer.repository.snapshot(), targets))
+        published = writer.publish(plan)
+        return published.result._replace(**published.completion)
+
+
+def _paths(group: Group, snapshot: Snapshot, given: Sequence[str | Target]) -> list[str]:
+    """The files that may change: those of the targets, and where they may go."""
+    layout, draft = layout_at(group, snapshot).layout, Changeset(snapshot)
+    targets = resolve_targets(group, snapshot, layout, given)
+    sources = [path for each in targets for path in _apart(draft, layout, each.path)]
+    archived = [path for each in sources for path in archive_paths(snapshot, layout, each)]
+    return list(dict.fromkeys([*(each.path for each in targets), *map(check_path, archived)]))
 
 
 def archive_files(
     layout: Layout, snapshot: Snapshot, targets: Sequence[Target], changed: Changes | None = None
-) -> Filed:
-    """The files of SNAPSHOT, of which CHANGED are different already, once TARGETS are archived.
+) -> ArchivedFiles:
+    """The files of SNAPSHOT after CHANGED, with TARGETS moved to the archive.
 
-    It writes nothing, so that others can archive as a part of a commit of their own.
+    It publishes nothing, so that another operation can archive within its own commit.
     """
     draft = Changeset(snapshot, changed)
     chosen = _without_repeats(targets)
     for each in chosen:
         _check_outside(layout, each.path)
     for each in set(targets).difference(chosen):
-        if each.name:  # it goes along with its file; a name that is none is still a mistake
+        if each.name:  # it goes along with its file; a name that does not exist is still an error
             find(parse(draft.text(each.path)), each.name)
     names: dict[str, list[str]] = {}
     for each in chosen:
         if each.name:
             names.setdefault(each.path, []).append(each.name)
-    moves = [move for path in names for move in _entries_filed(draft, layout, path, names[path])]
+    moves = [move for path in names for move in _archive_entries(draft, layout, path, names[path])]
     for each in chosen:
         if not each.name:
             for path in _apart(draft, layout, each.path):
-                target = _free(draft, layout, path)
+                target = _free_path(draft, layout, path)
                 moves += [ArchiveMove(old, new, old) for old, new in draft.move(path, target)]
-    return Filed(draft.changes, tuple(moves))
+    return ArchivedFiles(draft.changes, tuple(moves))
 
 
-def archive_places(snapshot: Snapshot, layout: Layout, path: str) -> Iterator[str]:
-    """The places that PATH may have in the archive: all that are taken, and the next one."""
+def archive_paths(snapshot: Snapshot, layout: Layout, path: str) -> Iterator[str]:
+    """The paths that PATH may have in the archive: all that are taken, then the next free one."""
     draft = Changeset(snapshot)
     return (each for each, _ in draft.places(_archive_target(draft, layout, path)))
 
 
+def source_paths(moves: Iterable[ArchiveMove]) -> tuple[str, ...]:
+    """The files that MOVES came from, each once."""
+    return tuple(sorted({each.path for each in moves}))
+
+
 def _archive_target(draft: Changeset, layout: Layout, path: str) -> str:
-    """Where PATH goes; the folders above it step aside for files and twins of their names."""
-    wanted = archive_path(layout, path, next(iter(draft.files(path)), ""))
-    place = archive_of(layout, wanted)
-    *folders, name = wanted.removeprefix(f"{place}/").split("/")
+    """Where PATH goes; a folder above it gets a number if a file or a twin has its name."""
+    target = archive_path(layout, path, next(iter(draft.files(path)), ""))
+    parent = archive_of(layout, target)
+    *folders, name = target.removeprefix(f"{parent}/").split("/")
     for each in folders:
-        place = draft.folder_in(place, each)
-    return f"{place}/{name}"
+        parent = draft.folder_in(parent, each)
+    return f"{parent}/{name}"
 
 
-def _free(draft: Changeset, layout: Layout, path: str) -> str:
+def _free_path(draft: Changeset, layout: Layout, path: str) -> str:
     *_, (target, _) = draft.places(_archive_target(draft, layout, path))
     return target
 
 
 def _apart(draft: Changeset, layout: Layout, path: str) -> list[str]:
-    """PATH; of a folder too deep to fit into the archive as a whole, each file in it."""
-    target, files = _free(draft, layout, path), draft.files(path)
+    """PATH, or each file in it if the folder is too deep to fit into the archive as a whole."""
+    target, files = _free_path(draft, layout, path), draft.files(path)
     fits = all(is_path(target + each.removeprefix(path)) for each in files)
     return [path] if fits else files
 
 
 def _without_repeats(targets: Sequence[Target]) -> list[Target]:
-    """TARGETS, each once; what goes along with a file or folder needs no mention of its own."""
+    """TARGETS, each once, without those that go along with their file or folder."""
     wholes = {each.path for each in targets if not each.name}
 
     def is_covered(target: Target) -> bool:
@@ -170,52 +208,53 @@ def _check_outside(layout: Layout, path: str) -> None:
     if is_archived(layout, path):
         raise Conflict(
             f"{path} is in the archive already, where nothing is deleted",
-            hint="move it with `gitmem mv` if it stands in the way",
+            hint=Hint("if it is in the way, move it: ", call("mv", path, "TARGET")),
             path=path,
         )
 
 
-def _entries_filed(
+def _archive_entries(
     draft: Changeset, layout: Layout, path: str, names: list[str]
 ) -> list[ArchiveMove]:
-    """Take the entries NAMES of one file out of it; they are found before the first is gone."""
+    """Move the entries NAMES of one file; all are found before the first is taken out."""
     if not draft.is_file(path):
-        raise PathNotFound(f"there is no {path}", hint="see `gitmem entries`", path=path)
+        hint = Hint(call("entries"), " lists the entries")
+        raise PathNotFound(f"no file {path!r}", hint=hint, path=path)
     text = draft.text(path)
     known = parse(text)
     found = list(dict.fromkeys(find(known, name) for name in names))
     rest, blocks = take_all(text, found)
     draft.put(path, rest.encode())
-    wanted = _archive_target(draft, layout, path)
-    places = _archive_together(draft, wanted, blocks)
-    places = places or [_archive_block(draft, wanted, block) for block in blocks]
-    slugs = {each: [x.slug for x in parse(draft.text(each))] for each in {x for x, _ in places}}
+    target = _archive_target(draft, layout, path)
+    placed = _archive_together(draft, target, blocks)
+    placed = placed or [_archive_block(draft, target, block) for block in blocks]
+    slugs = {each: [x.slug for x in parse(draft.text(each))] for each in {x for x, _ in placed}}
     return [
-        ArchiveMove(f"{path}#{entry.slug}", f"{target}#{slugs[target][number]}", path, entry.title)
-        for entry, (target, number) in zip(found, places, strict=True)
+        ArchiveMove(f"{path}#{entry.slug}", f"{file}#{slugs[file][number]}", path, entry.title)
+        for entry, (file, number) in zip(found, placed, strict=True)
     ]
 
 
 def _archive_together(
-    draft: Changeset, wanted: str, blocks: Sequence[str]
+    draft: Changeset, target: str, blocks: Sequence[str]
 ) -> list[tuple[str, int]]:
-    """Add BLOCKS to one file in one go, as one would each; nowhere where it cannot take all."""
-    _, is_free = next(draft.places(wanted))
-    if is_free or draft.is_file(wanted):
+    """Append BLOCKS to the file TARGET in one go; return nothing if it cannot take them all."""
+    _, is_free = next(draft.places(target))
+    if is_free or draft.is_file(target):
         with suppress(BadInput, TooBig):
-            before = draft.text(wanted)
-            draft.put(wanted, add_all(before, blocks).encode())
+            before = draft.text(target)
+            draft.put(target, add_all(before, blocks).encode())
             first = len(parse(before))
-            return [(wanted, first + number) for number in range(len(blocks))]
+            return [(target, first + number) for number in range(len(blocks))]
     return []
 
 
-def _archive_block(draft: Changeset, wanted: str, block: str) -> tuple[str, int]:
-    """Add BLOCK to the archived entries of a file; tell where it is, by file and number.
+def _archive_block(draft: Changeset, target: str, block: str) -> tuple[str, int]:
+    """Append BLOCK to TARGET, or to its next number if that file is full or unreadable.
 
-    Where that file cannot take it, being full or broken, the next number can.
+    Return the file, and the entry's number in it.
     """
-    for path, is_free in draft.places(wanted):
+    for path, is_free in draft.places(target):
         if is_free or not draft.is_file(path):
             continue
         with suppress(BadInput, TooBig):
@@ -226,55 +265,8 @@ def _archive_block(draft: Changeset, wanted: str, block: str) -> tuple[str, int]
     return path, 0
 
 
-class _Work:
-    """What shall be archived, in one snapshot; planned again when the branch moves in between."""
-
-    def __init__(
-        self, group: Group, targets: Sequence[str | Target], note: Note, allow_policy: bool
-    ) -> None:
-        self._group, self._given = group, targets
-        self._note, self._allow_policy = note, allow_policy
-        self._provenance = Provenance(group)
-        self.moves: tuple[ArchiveMove, ...] = ()
-
-    def places(self, snapshot: Snapshot) -> list[str]:
-        """The files that may change: the targets, and where they may go."""
-        layout = layout_at(self._group, snapshot).layout
-        targets = resolve_targets(self._group, snapshot, layout, self._given)
-        draft = Changeset(snapshot)
-        paths = [path for each in targets for path in _apart(draft, layout, each.path)]
-        shelved = [place for path in paths for place in archive_places(snapshot, layout, path)]
-        return list(dict.fromkeys([*(each.path for each in targets), *map(check_path, shelved)]))
-
-    def plan(self, snapshot: Snapshot) -> Plan[None]:
-        """The files as they will be."""
-        layout = layout_at(self._group, snapshot).layout
-        targets = resolve_targets(self._group, snapshot, layout, self._given)
-        for each in targets:
-            if each.name and not is_archived(layout, each.path) and not snapshot.oid(each.path):
-                raise missing(self._group, snapshot, each.path)
-        filed = archive_files(layout, snapshot, targets)
-        self.moves = filed.moves
-        for move in filed.moves:
-            check_message_text("path", f"{move.source}\n{move.address}")
-        if not self._allow_policy:
-            Changeset(snapshot, filed.changes).check_policies(layout)
-        return Plan((Step(filed.changes, self._noted(snapshot, targets)),), None)
-
-    def _noted(self, snapshot: Snapshot, targets: Sequence[Target]) -> Note:
-        sources = [each.source for each in self.moves]
-        return self._note._replace(
-            title=_title(targets, self.moves),
-            paths=tuple(sorted({each.path for each in self.moves})),
-            extra=(
-                *(("Gitmem-From", each) for each in sources),
-                *self._provenance.trailers(snapshot, sources),
-            ),
-        )
-
-
 def _title(targets: Sequence[Target], moves: Sequence[ArchiveMove]) -> str:
-    """What a subject says: from where to where for one target, else what it is about."""
+    """The subject: from where to where for one target, else the names of all."""
     first = moves[0]
     if len(targets) > 1:
         return f"{', '.join(_name(each) for each in moves)} -> archive"
@@ -285,32 +277,38 @@ def _title(targets: Sequence[Target], moves: Sequence[ArchiveMove]) -> str:
 
 
 def _name(move: ArchiveMove) -> str:
-    """What something is called in a subject; a credential in a title is not for all to see."""
-    said = title_of_change(None, f"### {move.title}".encode()) if move.is_entry else ""
-    return said or move.source
-
-
-Trailers = tuple[tuple[str, str], ...]
+    """The name of a target in a subject; a title that holds a credential is left out."""
+    title = title_of_change(None, f"### {move.title}".encode()) if move.is_entry else ""
+    return title or move.source
 
 
 class Provenance:
-    """What is known about the dates of a group when an operation begins."""
+    """The trailers of a commit that archives: where each target was, and when it last changed.
+
+    The dates are read before the lock is taken, so that nobody waits for them; a target that
+    changed since then gets none.
+    """
 
     def __init__(self, group: Group) -> None:
         self._zone = group.zone
         self._dates: Dates | None = None
-        with suppress(Damaged):  # a history that cannot be read is no reason to stay
+        with suppress(Damaged):  # an unreadable history must not prevent archiving
             self._dates = dates_of(group, moment_at(group, None))
 
-    def trailers(self, snapshot: Snapshot, sources: Iterable[str]) -> Trailers:
-        """The trailers for the targets at SOURCES, addresses and paths of SNAPSHOT."""
-        return self._said(snapshot, self._versions(snapshot, sources))
+    def of_moves(self, snapshot: Snapshot, moves: Iterable[ArchiveMove]) -> Trailers:
+        """The trailers for MOVES, whose sources are addresses and paths of SNAPSHOT."""
+        sources = [each.source for each in moves]
+        found = ((each, _version(snapshot, each)) for each in sources)
+        named = ((source, version) for source, version in found if version)
+        return (*(("Gitmem-From", each) for each in sources), *self._trailers(snapshot, named))
 
     def of_versions(self, snapshot: Snapshot, targets: Sequence[TargetVersion]) -> Trailers:
-        """The same for targets whose addresses may be of an earlier commit; none for no targets."""
-        return self._said(snapshot, ((x.address, x) for x in targets)) if targets else ()
+        """The dates of TARGETS, whose addresses may be of an earlier commit; empty for none."""
+        return self._trailers(snapshot, ((x.address, x) for x in targets)) if targets else ()
 
-    def _said(self, snapshot: Snapshot, targets: Iterable[tuple[str, TargetVersion]]) -> Trailers:
+    def _trailers(
+        self, snapshot: Snapshot, targets: Iterable[tuple[str, TargetVersion]]
+    ) -> Trailers:
         found = (
             ((each, self._dates.of_address(snapshot, *version[1:])) for each, version in targets)
             if self._dates
@@ -320,11 +318,8 @@ class Provenance:
         ages = (("Gitmem-Touched", f"{each} {time.isoformat()}") for each, time in times)
         return (("Gitmem-From-Commit", snapshot.commit), *ages)
 
-    def _versions(
-        self, snapshot: Snapshot, sources: Iterable[str]
-    ) -> Iterator[tuple[str, TargetVersion]]:
-        for source in sources:
-            with suppress(NotFound):
-                found = version_in(snapshot, Target(*split_address(source)))
-                if found:
-                    yield source, found
+
+def _version(snapshot: Snapshot, source: str) -> TargetVersion | None:
+    with suppress(NotFound):
+        return version_in(snapshot, Target(*split_address(source)))
+    return None

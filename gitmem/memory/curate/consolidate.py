@@ -1,16 +1,16 @@
-"""Consolidate: do the safe part of what a report suggests, and say what is left to decide.
+"""Consolidate: archive what the report finds safe to archive, and list what is left to decide.
 
-Safe is what needs no mind: logs of more than a month ago move to the archive, and so do entries
-that are outdated by their own status and have faded since. Each kind is one commit, and the log of
-the day tells of both.
+Safe are logs of more than a month ago, and entries that are outdated by their own status and have
+faded since. Each kind is one commit, and the log of the day tells of both.
 
-A report takes its time, so it is made without the lock. When it lands, every entry is looked at
-again: one that somebody has changed in between stays.
+The report is made without the lock, because it takes its time. When the plan is published, every
+entry is read again: one that changed in between stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,11 +18,12 @@ from gitmem.errors import GitmemError, SecretFound
 from gitmem.memory.context.pins import moment_at
 from gitmem.memory.curate.archive import (
     OP,
+    ArchivedFiles,
     ArchiveMove,
-    Filed,
     Provenance,
     archive_files,
-    archive_places,
+    archive_paths,
+    source_paths,
 )
 from gitmem.memory.curate.day_log import day_log, noted
 from gitmem.memory.curate.report import old_logs, report_on
@@ -30,15 +31,15 @@ from gitmem.memory.entries.dates import does_age
 from gitmem.memory.entries.targets import Target, TargetVersion, find_unchanged, version_in
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
-from gitmem.memory.upkeep.jobs import JobOutcome, traced
-from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.upkeep.jobs import JobOutcome, run_job
+from gitmem.memory.write.capture import capture_paths
 from gitmem.memory.write.changeset import Changes, Changeset
-from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
 from gitmem.model.entries.blocks import Entry, split_address
 from gitmem.model.entries.freshness import is_immune
 from gitmem.model.entries.rules import is_retired
 from gitmem.model.guards import check_message_text
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.record import Record
 from gitmem.model.report import Considered, Report, findings_of, names_of, recommendations
@@ -53,7 +54,7 @@ CONSOLIDATED = "Gitmem-Consolidated"
 
 
 class LeftAlone(Record):
-    """Something that stays as it is although it was meant, and why."""
+    """A log or an entry that was suggested for the archive and stays, and why."""
 
     address: str
     why: str
@@ -64,20 +65,20 @@ class Consolidated(Record):
 
     commit: str
     base: str
-    """The commit that was looked at."""
+    """The commit that the report is about."""
     commits: tuple[str, ...] = ()
     """Those that archived something, the newest first."""
     logs: tuple[ArchiveMove, ...] = ()
     entries: tuple[ArchiveMove, ...] = ()
     left_alone: tuple[LeftAlone, ...] = ()
     logged: str = ""
-    """The log that tells of it; empty where the commits do."""
+    """The log that tells of it; empty where only the commits do."""
     said: tuple[str, ...] = ()
-    """What stands there."""
+    """The lines in that log."""
     to_decide: tuple[Considered, ...] = ()
-    """Entries about which only a mind can decide."""
+    """Entries that you or a model have to decide about."""
     recommendations: tuple[str, ...] = ()
-    """What is left to do, in words."""
+    """What is left to do, in sentences."""
     dry_run: bool = False
     warnings: tuple[str, ...] = ()
     captured: tuple[Captured, ...] = ()
@@ -86,208 +87,226 @@ class Consolidated(Record):
 
     @property
     def changed(self) -> bool:
-        """False when there was nothing to do."""
+        """False if there was nothing to do."""
         return bool(self.logs or self.entries)
 
 
+class _Candidates(NamedTuple):
+    """What the report suggests for the archive: the same for every snapshot it is planned on."""
+
+    group: Group
+    base: Snapshot
+    note: Note
+    provenance: Provenance
+    now: datetime
+    today: date
+    logs: frozenset[str]
+    entries: tuple[TargetVersion, ...]
+
+
 def consolidate(group: Group, *, reason: str = "", dry_run: bool = False) -> Consolidated:
-    """Archive old logs, and outdated entries that faded; DRY_RUN only tells."""
+    """Archive old logs and faded outdated entries; with DRY_RUN, only tell which."""
     note = group.note(OP, reason=reason)
 
     def run() -> Consolidated:
         moment = moment_at(group, None)
         found = report_on(group, moment)
-        work = _ConsolidationRun(group, moment.snapshot, found, note)
-        return _answer(_landed(group, work, dry_run), found)
+        chosen = _candidates(group, moment.snapshot, found, note)
+        done = _rehearsed(chosen) if dry_run else _published(chosen)
+        rest = findings_of(found)._replace(logs=(), archivable=())
+        return done._replace(
+            to_decide=tuple(each for each in found.suggested if each.action != "archive"),
+            recommendations=tuple(recommendations(rest)),
+        )
 
-    return run() if dry_run else traced(group, JOB, run, _job_outcome)
+    return run() if dry_run else run_job(group, JOB, run, _job_outcome)
 
 
 def _job_outcome(done: Consolidated) -> JobOutcome:
-    if not done.changed:
-        left = len(done.left_alone)
-        return JobOutcome(
-            "nothing", f"{left:,} left alone" if left else "nothing is old and past", left
-        )
-    return JobOutcome("done", "; ".join(done.said), len(done.logs) + len(done.entries))
+    if done.changed:
+        return JobOutcome("done", "; ".join(done.said), len(done.logs) + len(done.entries))
+    left = len(done.left_alone)
+    detail = f"{left:,} left alone" if left else "no old logs and no outdated entries"
+    return JobOutcome("nothing", detail, left)
 
 
-def _landed(group: Group, work: _ConsolidationRun, dry_run: bool) -> Consolidated:
-    if dry_run:
-        work.plan(work.base)
-        return work.done._replace(commit=work.base.commit, dry_run=True)
-    with group.writing() as writer:  # also where there is nothing to do: one that died is finished
-        paths = work.paths(writer.repository.snapshot())
-        if paths:
-            # What somebody did to the files comes along, and what they changed is left alone.
-            capture_edits(writer, scan_edits(writer.repository, writer.worktree, paths))
-        published = writer.publish(work.plan)
-        done = work.done._replace(**published.completion)
+def _candidates(group: Group, base: Snapshot, found: Report, note: Note) -> _Candidates:
+    outdated = [x.address for x in found.suggested if x.action == "archive"]
+    versions = (version_in(base, Target(*split_address(each))) for each in outdated)
+    return _Candidates(
+        group,
+        base,
+        note,
+        Provenance(group),
+        group.now(),
+        found.timestamp.date(),
+        frozenset(found.sessions.archive_candidates_older_than_30_days),
+        tuple(each for each in versions if each),
+    )
+
+
+def _rehearsed(chosen: _Candidates) -> Consolidated:
+    done = _plan(chosen, chosen.base).result
+    return done._replace(commit=chosen.base.commit, dry_run=True)
+
+
+def _published(chosen: _Candidates) -> Consolidated:
+    # The lock is taken even if there is nothing to do: that recovers a dead writer's transaction.
+    with chosen.group.writing() as writer:
+        capture_paths(writer, _paths(chosen, writer.repository.snapshot()))
+        published = writer.publish(lambda snapshot: _plan(chosen, snapshot))
+        done = published.result._replace(**published.completion)
         made = islice(writer.repository.history(done.commit), len(done.said))
         return done._replace(commits=tuple(each.oid for each in made))
 
 
-def _answer(done: Consolidated, found: Report) -> Consolidated:
-    rest = findings_of(found)._replace(logs=(), archivable=())
-    return done._replace(
-        to_decide=tuple(each for each in found.suggested if each.action != "archive"),
-        recommendations=tuple(recommendations(rest)),
+def _paths(chosen: _Candidates, snapshot: Snapshot) -> list[str]:
+    """The files that may change: the sources, where they may go, and the log."""
+    if not (chosen.logs or chosen.entries):
+        return []
+    layout = layout_at(chosen.group, snapshot).layout
+    sources = [*sorted(chosen.logs), *dict.fromkeys(each.path for each in chosen.entries)]
+    targets = [path for x in sources for path in archive_paths(snapshot, layout, x)]
+    log = day_log(layout)
+    return list(dict.fromkeys([*sources, *targets, *([log.path] if log else [])]))
+
+
+def _plan(chosen: _Candidates, snapshot: Snapshot) -> Plan[Consolidated]:
+    """The log of what is done, then each kind as a commit of its own."""
+    layout = layout_at(chosen.group, snapshot).layout
+    logs, kept_logs = _archive_logs(chosen, snapshot, layout)
+    entries, kept_entries = _archive_entries(chosen, snapshot, layout, logs.changes)
+    kinds = [
+        _Kind(files, counted(len(files.moves), unit))
+        for files, unit in ((logs, "old log"), (entries, "outdated entry"))
+        if files.moves
+    ]
+    lines = tuple(each.line for each in kinds)
+    done = Consolidated(
+        "",
+        chosen.base.commit,
+        logs=logs.moves,
+        entries=entries.moves,
+        left_alone=(*kept_logs, *kept_entries),
+        said=lines,
     )
+    if not kinds:
+        return Plan((), done)
+    Changeset(snapshot, {**logs.changes, **entries.changes}).check_policies(layout)
+    text = "".join(f"- {chosen.now:%H:%M} consolidate: {each}\n" for each in lines)
+    log = noted(snapshot, layout, text, chosen.now)
+    steps = [_step(chosen, snapshot, each, is_logged=log is not None) for each in kinds]
+    if log is None:
+        return Plan(tuple(steps), done)
+    title = f"consolidated: {'; '.join(lines)}"
+    note = chosen.note._replace(op="append", title=title, paths=(log.path,))
+    done = done._replace(logged=log.path, warnings=log.warnings)
+    return Plan((Step({log.path: log.data}, note), *steps), done)
 
 
 class _Kind(NamedTuple):
     """What goes to the archive as one commit."""
 
-    filed: Filed
+    files: ArchivedFiles
     what: str
 
     @property
     def line(self) -> str:
-        """What is said of it."""
-        return f"archived {self.what}: {names_of([each.source for each in self.filed.moves])}"
+        """The line about it in the log."""
+        return f"archived {self.what}: {names_of([each.source for each in self.files.moves])}"
 
 
-class _ConsolidationRun:
-    """What is safe to do, in one snapshot; planned again when the branch moves in between."""
-
-    def __init__(self, group: Group, base: Snapshot, found: Report, note: Note) -> None:
-        self._group, self._note = group, note
-        self._now = group.now()
-        self._provenance = Provenance(group)
-        self._today = found.timestamp.date()
-        self._logs = frozenset(found.sessions.archive_candidates_older_than_30_days)
-        outdated = [x.address for x in found.suggested if x.action == "archive"]
-        looked_at = (version_in(base, Target(*split_address(each))) for each in outdated)
-        self._entries = [each for each in looked_at if each]
-        self.base = base
-        self.done = Consolidated("", base.commit)
-
-    def paths(self, snapshot: Snapshot) -> list[str]:
-        """The files that may change: what moves, where it may go, and the log."""
-        if not (self._logs or self._entries):
-            return []
-        layout = layout_at(self._group, snapshot).layout
-        sources = [*sorted(self._logs), *dict.fromkeys(each.path for each in self._entries)]
-        targets = [path for x in sources for path in archive_places(snapshot, layout, x)]
-        log = day_log(layout)
-        return list(dict.fromkeys([*sources, *targets, *([log.path] if log else [])]))
-
-    def plan(self, snapshot: Snapshot) -> Plan[None]:
-        """The log of what is done, then each kind as a commit of its own."""
-        layout = layout_at(self._group, snapshot).layout
-        self.done = Consolidated("", self.base.commit)
-        logs = self._logs_filed(snapshot, layout)
-        entries = self._entries_filed(snapshot, layout, logs.changes)
-        kinds = [each for each in _kinds(logs, entries) if each.filed.moves]
-        said = tuple(each.line for each in kinds)
-        self.done = self.done._replace(logs=logs.moves, entries=entries.moves, said=said)
-        if not kinds:
-            return Plan((), None)
-        Changeset(snapshot, {**logs.changes, **entries.changes}).check_policies(layout)
-        logged = self._logged(snapshot, layout, said)
-        steps = (self._step(snapshot, each, bool(logged)) for each in kinds)
-        return Plan((*logged, *steps), None)
-
-    def _logs_filed(self, snapshot: Snapshot, layout: Layout) -> Filed:
-        """The logs that are still there, and old by the layout of now."""
-        old = [x for x in old_logs(snapshot, layout, self._today) if x in self._logs]
-        for path in [each for each in old if layout.policy_of(each) != "free"]:
-            self._leave(path, f"it is {layout.policy_of(path)} by the layout")
-            old.remove(path)
-        try:
-            return archive_files(layout, snapshot, [Target(path) for path in old])
-        except GitmemError:
-            filed = Filed({}, ())
-            for path in old:
-                filed = self._one_more(snapshot, layout, filed, path, [Target(path)])
-            return filed
-
-    def _entries_filed(self, snapshot: Snapshot, layout: Layout, changed: Changes) -> Filed:
-        """The entries that may go, without what CHANGED before."""
-        draft, left = Changeset(snapshot, changed), self.done.left_alone
-        targets = [
-            target for each in self._entries for target in self._movable(draft, layout, each)
-        ]
-        try:
-            filed = archive_files(layout, snapshot, targets, changed)
-        except GitmemError:  # one of them cannot go: that one stays
-            self.done = self.done._replace(left_alone=left)
-            filed = Filed(dict(changed), ())
-            for each in self._entries:
-                found = self._movable(Changeset(snapshot, filed.changes), layout, each)
-                filed = self._one_more(snapshot, layout, filed, each.address, found)
-        known = dict(changed)
-        new = {x: data for x, data in filed.changes.items() if x not in known or known[x] != data}
-        return Filed(new, filed.moves)
-
-    def _one_more(
-        self, snapshot: Snapshot, layout: Layout, filed: Filed, name: str, targets: Iterable[Target]
-    ) -> Filed:
-        """What was filed so far with TARGETS, called NAME, if they can go."""
-        for target in targets:
-            try:
-                more = archive_files(layout, snapshot, [target], filed.changes)
-            except GitmemError as error:
-                self._leave(name, error.message)
-            else:
-                filed = Filed(more.changes, (*filed.moves, *more.moves))
-        return filed
-
-    def _movable(self, draft: Changeset, layout: Layout, each: TargetVersion) -> Iterator[Target]:
-        """The entry as it stands there, if nothing speaks against its going."""
-        layer = layout.layer_of(each.path)
-        entry = find_unchanged(draft, each, layer)
-        why = _obstacle(entry, layer, each.address)
-        if why or entry is None:
-            self._leave(each.address, why)
-        else:
-            yield Target(each.path, entry.slug)
-
-    def _leave(self, address: str, why: str) -> None:
-        left = LeftAlone(address, why)
-        self.done = self.done._replace(left_alone=(*self.done.left_alone, left))
-
-    def _logged(self, snapshot: Snapshot, layout: Layout, said: Sequence[str]) -> tuple[Step, ...]:
-        """The log with lines about it; nothing where there is no log for that."""
-        text = "".join(f"- {self._now:%H:%M} consolidate: {each}\n" for each in said)
-        log = noted(snapshot, layout, text, self._now)
-        if log is None:
-            return ()
-        self.done = self.done._replace(logged=log.path, warnings=log.warnings)
-        title = f"consolidated: {'; '.join(said)}"
-        note = self._note._replace(op="append", title=title, paths=(log.path,))
-        return (Step({log.path: log.data}, note),)
-
-    def _step(self, snapshot: Snapshot, kind: _Kind, logged: bool) -> Step:
-        moves = kind.filed.moves
-        sources = [each.source for each in moves]
-        note = self._note._replace(
-            title=f"{kind.what} -> archive",
-            paths=tuple(sorted({each.path for each in moves})),
-            extra=(
-                *(("Gitmem-From", each) for each in sources),
-                *self._provenance.trailers(snapshot, sources),
-                *(((CONSOLIDATED, kind.line),) if not logged else ()),
-            ),
-        )
-        return Step(kind.filed.changes, note)
-
-
-def _kinds(logs: Filed, entries: Filed) -> tuple[_Kind, _Kind]:
-    return (
-        _Kind(logs, counted(len(logs.moves), "old log")),
-        _Kind(entries, counted(len(entries.moves), "past entry")),
+def _step(chosen: _Candidates, snapshot: Snapshot, kind: _Kind, *, is_logged: bool) -> Step:
+    moves = kind.files.moves
+    note = chosen.note._replace(
+        title=f"{kind.what} -> archive",
+        paths=source_paths(moves),
+        extra=(
+            *chosen.provenance.of_moves(snapshot, moves),
+            *(((CONSOLIDATED, kind.line),) if not is_logged else ()),
+        ),
     )
+    return Step(kind.files.changes, note)
 
 
-def _obstacle(entry: Entry | None, layer: Layer | None, address: str) -> str:
-    """Why an entry stays where it is; empty when it may go."""
+_Find = Callable[[Changeset], Target | str]
+"""Finds a target in a draft, or says why it stays."""
+
+
+def _archive_logs(
+    chosen: _Candidates, snapshot: Snapshot, layout: Layout
+) -> tuple[ArchivedFiles, list[LeftAlone]]:
+    """Archive the logs that still exist, and are old by the layout of SNAPSHOT."""
+
+    def find(path: str) -> _Find:
+        policy = layout.policy_of(path)
+        found = Target(path) if policy == "free" else f"the layout makes it {policy}"
+        return lambda draft: found
+
+    old = [x for x in old_logs(snapshot, layout, chosen.today) if x in chosen.logs]
+    return _archive_each(snapshot, layout, [(path, find(path)) for path in old], {})
+
+
+def _archive_entries(
+    chosen: _Candidates, snapshot: Snapshot, layout: Layout, changed: Changes
+) -> tuple[ArchivedFiles, list[LeftAlone]]:
+    """Archive the entries that may go; the files CHANGED before are left out of the result."""
+
+    def find(version: TargetVersion) -> _Find:
+        return lambda draft: _movable(draft, layout, version)
+
+    found = [(each.address, find(each)) for each in chosen.entries]
+    files, left = _archive_each(snapshot, layout, found, changed)
+    known = dict(changed)
+    new = {x: data for x, data in files.changes.items() if x not in known or known[x] != data}
+    return ArchivedFiles(new, files.moves), left
+
+
+def _archive_each(
+    snapshot: Snapshot, layout: Layout, candidates: Sequence[tuple[str, _Find]], changed: Changes
+) -> tuple[ArchivedFiles, list[LeftAlone]]:
+    """Archive CANDIDATES together; if that fails, one by one, and leave alone those that fail."""
+    try:
+        return _archive_batch(snapshot, layout, candidates, changed)
+    except GitmemError:
+        files, left = ArchivedFiles(dict(changed), ()), list[LeftAlone]()
+    for each in candidates:
+        try:
+            more, kept = _archive_batch(snapshot, layout, [each], files.changes)
+        except GitmemError as error:
+            left.append(LeftAlone(each[0], error.message))
+        else:
+            files = ArchivedFiles(more.changes, (*files.moves, *more.moves))
+            left += kept
+    return files, left
+
+
+def _archive_batch(
+    snapshot: Snapshot, layout: Layout, candidates: Sequence[tuple[str, _Find]], changed: Changes
+) -> tuple[ArchivedFiles, list[LeftAlone]]:
+    draft = Changeset(snapshot, changed)
+    found = [(name, find(draft)) for name, find in candidates]
+    left = [LeftAlone(name, each) for name, each in found if isinstance(each, str)]
+    targets = [each for _, each in found if isinstance(each, Target)]
+    return archive_files(layout, snapshot, targets, changed), left
+
+
+def _movable(draft: Changeset, layout: Layout, version: TargetVersion) -> Target | str:
+    """The entry of VERSION in DRAFT, or why it stays where it is."""
+    layer = layout.layer_of(version.path)
+    entry = find_unchanged(draft, version, layer)
     if entry is None or layer is None:
         return "it was changed meanwhile"
+    return _obstacle(entry, layer, version.address) or Target(version.path, entry.slug)
+
+
+def _obstacle(entry: Entry, layer: Layer, address: str) -> str:
+    """Why an entry stays where it is; empty if it may go."""
     if not is_retired(entry, layer) or not does_age(layer) or is_immune(entry.importance):
-        return "by the layout of now it has its time"
+        return "by the current layout it is not outdated"
     if layer.policy != "free":
-        return f"{layer.name} is {layer.policy}; see `gitmem archive --allow-policy`"
+        anyway = call("archive", address, allow_policy=True)
+        return Hint(f"the layer {layer.name} is {layer.policy}; to archive it anyway: ", anyway)
     try:
         check_message_text("name", f"{address}\n{entry.title}")
     except SecretFound:

@@ -1,4 +1,4 @@
-"""Look for what memory should not say: secrets, copied settings, doubles, things without a date."""
+"""Report what memory should not hold: secrets, copied settings, duplicates, undated entries."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import NamedTuple
 
 from gitmem.memory.clock import settings_in
 from gitmem.memory.context.exposed import open_secrets, scan_commits, secret_words
-from gitmem.memory.entries.entries import KIND, entries_in
-from gitmem.memory.group import Group, Store
+from gitmem.memory.entries.targets import KIND, entries_in
+from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
+from gitmem.memory.store import Store
 from gitmem.model.entries.blocks import DATES, Entry
 from gitmem.model.entries.lines import fold
 from gitmem.model.entries.rules import entry_issues, is_retired
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import Layer, Layout, budget_percent, budget_state
 from gitmem.model.record import Record
 from gitmem.model.secrets import find as secrets
 from gitmem.model.text.dotenv import copies
-from gitmem.model.text.format import human_size, quoted
+from gitmem.model.text.format import human_size
 from gitmem.model.text.merge import conflicts
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
@@ -28,26 +30,26 @@ SECRET = "secret"
 
 
 class Linted(Record):
-    """What was found in the files of one commit."""
+    """The findings in the files of one commit."""
 
     commit: str
     findings: tuple[Lint, ...]
     checked: int
-    """How many files were looked at for all rules: those whose layer has any.
+    """How many files were checked by all rules: those whose layer has any.
 
-    For conflict markers and credentials every file is.
+    Conflict markers and credentials are searched for in every file.
     """
 
     @property
     def clean(self) -> bool:
-        """True when there is nothing to say."""
+        """True if there are no findings."""
         return not self.findings
 
 
 def lint(group: Group) -> Linted:
-    """Judge what the group's last commit says by the rules of its layout.
+    """Check the files of the last commit by the rules of the layout.
 
-    The work tree is not looked at: what somebody is in the middle of is their own.
+    The work tree is not read: an edit may be half done.
     """
     snapshot = group.repository.snapshot()
     layout = layout_at(group, snapshot).layout
@@ -57,7 +59,7 @@ def lint(group: Group) -> Linted:
     checked = 0
     for path in _files(snapshot):
         layer = next((each for each in layout.layers if each.holds(path)), None)
-        if layer is None or not _asks(layer):
+        if layer is None or not _has_rules(layer):
             findings += _lint_markers(path, sound(snapshot, path) or b"")
             continue
         checked += 1
@@ -73,7 +75,7 @@ def lint(group: Group) -> Linted:
 
 
 def _committed_secrets(group: Group) -> Iterator[Lint]:
-    """Credentials in any file that came in by plain git, as `check` names them."""
+    """Credentials in any file that was committed with plain git, as `check` names them."""
     for each in open_secrets(group, scan_commits(group)):
         _, hint = secret_words(each)
         for place in each.places:
@@ -83,12 +85,12 @@ def _committed_secrets(group: Group) -> Iterator[Lint]:
 
 
 def duplicates(entries: Iterable[PlacedEntry], layout: Layout) -> Iterator[Lint]:
-    """Those of ENTRIES that stand twice; what the layout names first is where one belongs."""
+    """The duplicates among ENTRIES; the layer that the layout names first keeps its entry."""
     return _lint_duplicates(_by_layer(entries, layout))
 
 
-def _asks(layer: Layer) -> bool:
-    """Whether LAYER has any rule, so that its files need be read."""
+def _has_rules(layer: Layer) -> bool:
+    """Whether LAYER has any rule, so that its files have to be read."""
     return bool(layer.lint or layer.budget or layer.warn or layer.kind == KIND)
 
 
@@ -99,12 +101,12 @@ def _files(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _by_layer(entries: Iterable[PlacedEntry], layout: Layout) -> list[PlacedEntry]:
-    order = {each.name: place for place, each in enumerate(layout.layers)}
+    order = {each.name: number for number, each in enumerate(layout.layers)}
     return sorted(entries, key=lambda each: (order[each.layer.name], each.entry.start))
 
 
 def _settings(store: Store, layout: Layout) -> dict[str, str]:
-    """The values of the store's `.env`, where a layer wants to know them."""
+    """The values of the store's `.env`, if a layer has a rule about them."""
     if not any("no-config-values" in each.lint for each in layout.layers):
         return {}
     return settings_in(store.root)
@@ -112,14 +114,14 @@ def _settings(store: Store, layout: Layout) -> dict[str, str]:
 
 ENV = ".env"
 _KEPT = "keep the value elsewhere and write where it is: `see .env NAME`"
-_EXPOSED = "what was committed stays in the history, so change it"
-# The name of a credential, and what stands behind it.
+_EXPOSED = "git history still has it, so change the credential"
+# The name of a credential, and the value behind it.
 _CREDENTIAL = (
     r"(?i)\b(?:(?P<chosen>pass(?:word|wd|phrase|code)|pin|private[ _-]?key)|(?P<phrase>mnemonic"
     r"|(?:seed|recovery)[ _-]?(?:phrase|words?|codes?))|secret|token|api[ _-]?key)s?\b"
     r"[\"'`*_)\]]{0,4}[ \t]*[:=][\"'`*_ \t]{0,8}(?P<value>[^\s\"'`*][^\n]*)"
 )
-# What only says where a value is kept.
+# Words that only say where a value is kept.
 _POINTER = (
     r"(?i)(?:see|in|at|from|via|stored|kept|saved|held|lives?|ask|never|not|no|none|n/a|unknown"
     r"|unset|tbd|rotated|required|env|environment|vault|keychain|public)\b"
@@ -129,25 +131,25 @@ _VARIABLES = r"(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|\W)+"
 _FEWEST_WORDS = 6
 _SHORTEST_KEY = 6
 _SHORT_TEXT = 30
-# What an entry is about, and not what it is.
+# Fields that describe an entry and are not part of its text.
 _ABOUT = frozenset(map(fold, (*DATES, "Status", "Importance", "Type", "Decided by", "Source")))
 
 
 class Lint(Record):
-    """One thing that memory should not say, or not there, or not like this."""
+    """A finding in a file or an entry."""
 
     rule: str
     path: str
     address: str
-    """The entry it is about; empty where it is about the file."""
+    """The entry it is about; empty for the file."""
     line: int
-    """0 where it is about the whole file."""
+    """0 for the whole file."""
     message: str
     hint: str
 
 
 class PlacedEntry(NamedTuple):
-    """An entry and where it stands."""
+    """An entry, with its file and layer."""
 
     path: str
     layer: Layer
@@ -160,7 +162,7 @@ class PlacedEntry(NamedTuple):
 
 
 def _lint_file(path: str, layer: Layer, data: bytes, settings: Mapping[str, str]) -> Iterator[Lint]:
-    """What is to be said about one file; SETTINGS are the values that stand in `.env`."""
+    """The findings about one file; SETTINGS are the values in `.env`."""
     text = data.decode("utf-8", "replace")
     if "no-secrets" in layer.lint:
         yield from _secrets(path, data, text)
@@ -170,34 +172,31 @@ def _lint_file(path: str, layer: Layer, data: bytes, settings: Mapping[str, str]
 
 
 def _lint_markers(path: str, data: bytes) -> Iterator[Lint]:
-    """Conflicts of a merge that somebody committed without resolving them."""
+    """Merge conflicts that were committed without being resolved."""
     for line in conflicts(data):
         message = f"line {line} begins an unresolved merge conflict"
-        yield Lint("conflict-markers", path, "", line, message, _resolve(path))
-
-
-def _resolve(path: str) -> str:
-    return f"resolve it: gitmem edit {quoted(path)}"
+        hint = Hint("resolve it: ", call("edit", path))
+        yield Lint("conflict-markers", path, "", line, message, hint)
 
 
 def _lint_entry(placed: PlacedEntry) -> Iterator[Lint]:
-    """What is to be said about one entry."""
+    """The findings about one entry."""
     path, layer, entry = placed
     for each in entry_issues(entry, layer):
-        setting = quoted(_example(each.rule, layer))
-        hint = f"gitmem write {quoted(path)} --entry {quoted(entry.slug)} --set {setting}"
+        setting = _example(each.rule, layer)
+        hint = Hint("set it: ", call("write", path, entry=entry.slug, set=setting))
         yield Lint(each.rule, path, placed.address, entry.line, each.text, hint)
 
 
 def _lint_duplicates(entries: Iterable[PlacedEntry]) -> Iterator[Lint]:
-    """Entries that stand twice in places of which only one may have them."""
+    """Entries that occur twice in layers of which only one may have them."""
     titles: dict[tuple[str, str], PlacedEntry] = {}
     texts: dict[tuple[str, str], PlacedEntry] = {}
     for each in entries:
-        word = each.layer.exclusive
-        first = titles.setdefault((word, _title(each.entry)), each) if word else each
-        if first is each and word and len(_text(each.entry)) >= _SHORT_TEXT:
-            first = texts.setdefault((word, _text(each.entry)), each)
+        label = each.layer.exclusive
+        first = titles.setdefault((label, _title(each.entry)), each) if label else each
+        if first is each and label and len(_text(each.entry)) >= _SHORT_TEXT:
+            first = texts.setdefault((label, _text(each.entry)), each)
         if first is not each and not _is_sequel(first, each):
             yield _duplicate(first, each)
 
@@ -214,7 +213,7 @@ def _secrets(path: str, data: bytes, text: str) -> Iterator[Lint]:
 
 
 def _is_value(named: re.Match[str]) -> bool:
-    """Whether the name of a credential is followed by one, and not by words about it."""
+    """Whether a value follows the name of a credential, and not words about it."""
     value = named["value"]
     if re.match(_POINTER, value) or re.fullmatch(_VARIABLES, value):
         return False
@@ -228,7 +227,7 @@ def _is_value(named: re.Match[str]) -> bool:
 def _copies(path: str, text: str, settings: Mapping[str, str]) -> Iterator[Lint]:
     for number, key in copies(text, settings):
         message = f"line {number} repeats the value of {key} from {ENV}"
-        hint = f"point, do not copy: write `{key}: see {ENV} {key}`"
+        hint = f"write a pointer instead: `{key}: see {ENV} {key}`"
         yield Lint("config-value", path, "", number, message, hint)
 
 
@@ -238,7 +237,7 @@ def _size(path: str, layer: Layer, size: int) -> Iterator[Lint]:
         return
     used = f"{human_size(size)} of {human_size(layer.budget)}, {budget_percent(layer, size)} %"
     message = f"it is {state} its budget: {size:,} bytes ({used})"
-    hint = "move what is past to reference/ or archive/, and say the rest in fewer words"
+    hint = "shorten it, and move outdated text to reference/ or archive/"
     yield Lint(f"{state}-budget", path, "", 0, message, hint)
 
 
@@ -254,8 +253,8 @@ def _example(rule: str, layer: Layer) -> str:
 
 
 def _date_field(layer: Layer) -> str:
-    wanted = set(map(fold, DATES))
-    return next((name for name in layer.fields if fold(name) in wanted), "Date")
+    dates = set(map(fold, DATES))
+    return next((name for name in layer.fields if fold(name) in dates), "Date")
 
 
 def _title(entry: Entry) -> str:
@@ -263,22 +262,21 @@ def _title(entry: Entry) -> str:
 
 
 def _text(entry: Entry) -> str:
-    """What an entry says, without what it says about itself."""
-    said = [value for name, value in entry.fields if fold(name) not in _ABOUT]
-    return " ".join(" ".join([*said, entry.prose]).casefold().split())
+    """The text of an entry, without the fields that describe it."""
+    values = [value for name, value in entry.fields if fold(name) not in _ABOUT]
+    return " ".join(" ".join([*values, entry.prose]).casefold().split())
 
 
 def _is_sequel(first: PlacedEntry, second: PlacedEntry) -> bool:
-    """In one file, what had its time may have been taken up again."""
-    placed = (first, second)
-    return first.path == second.path and any(is_retired(x.entry, x.layer) for x in placed)
+    """Whether one of two entries of a file is outdated, so that the other continues it."""
+    both = (first, second)
+    return first.path == second.path and any(is_retired(x.entry, x.layer) for x in both)
 
 
 def _duplicate(first: PlacedEntry, second: PlacedEntry) -> Lint:
-    message = f"{second.entry.title!r} stands in {first.address}, too"
-    hint = (
-        "keep one of the two entries, with what is new in the other, and archive that one: "
-        f"gitmem archive {quoted(second.address)}"
+    message = f"{second.entry.title!r} is a duplicate of {first.address}"
+    hint = Hint(
+        "merge the two entries into one, and archive the other: ", call("archive", second.address)
     )
     return Lint("duplicate", second.path, second.address, second.entry.line, message, hint)
 

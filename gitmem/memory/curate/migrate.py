@@ -1,8 +1,8 @@
-"""Bring a group's files into the form its layout wants: an old name, and sections that stray.
+"""Bring a group's files into the form of its layout: rename a file, move sections out of it.
 
-Mechanical: every line that was there is there afterwards, plus the one note that says where the
-sections went. The start of a session and maintenance do it unasked where it is safe: no such file
-is held or in conflict, or a host's own, and nobody has taken the migration back.
+Every line that was there is there afterwards, plus one note that names the file the sections went
+to. The start of a session and maintenance migrate on their own if it is safe: none of the files is
+held, in conflict or read by a host, and nobody has undone the migration.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
 from gitmem.memory.write.capture import capture_edits
 from gitmem.memory.write.changeset import check_place
-from gitmem.memory.write.open_edits import Scan, scan_edits
+from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import PARTLY, UNDOES, Note, parse
-from gitmem.model.entries.lines import INSTALLED, join_sections, split_sections
+from gitmem.model.entries.lines import INSTALLED, SplitSections, join_sections, split_sections
 from gitmem.model.guards import check_size
 from gitmem.model.layout.layout import Migration, lower_name
 from gitmem.model.record import Record
@@ -32,7 +32,7 @@ from gitmem.store.worktree.held import SetAside
 
 NOTE = "{what}: kept in {into}."
 LOOKED_AT = 500
-"""Commits among which the last change of a file is looked for, 0.4 ms each."""
+"""Commits that are searched for the last change of a file, 0.4 ms each."""
 FROM = "Gitmem-From"
 WAYS_BACK = ("undo", "restore")
 _REVERTS = r"This reverts commit ([0-9a-f]{40})"
@@ -40,7 +40,7 @@ _REVERTS = r"This reverts commit ([0-9a-f]{40})"
 
 
 class Migrated(Record):
-    """What was brought into its present form, or would be."""
+    """What was migrated, or would be."""
 
     commit: str
     renamed: tuple[tuple[str, str], ...] = ()
@@ -49,7 +49,7 @@ class Migrated(Record):
     """How many sections moved ..."""
     source: str = ""
     into: str = ""
-    """... from where to where."""
+    """... from SOURCE to INTO."""
     left: str = ""
     """What was left as it is, and why."""
     dry_run: bool = False
@@ -57,17 +57,17 @@ class Migrated(Record):
     set_aside: tuple[SetAside, ...] = ()
     pending: bool = False
     commits: tuple[str, ...] = ()
-    """What was committed, the newest first: one for the name, one for the sections."""
+    """The new commits, the newest first: one for the name, one for the sections."""
     is_refused: bool = False
-    """Whether it is left because somebody took it back."""
+    """Whether it is left because somebody undid it."""
 
     @property
     def changed(self) -> bool:
-        """False when there was nothing to do."""
+        """False if there was nothing to do."""
         return bool(self.renamed or self.sections)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What was done, or is due, in a line."""
         words = [f"{old} becomes {new}" for old, new in self.renamed]
         if self.sections:
@@ -82,185 +82,152 @@ def migrate(
     *,
     dry_run: bool = False,
     reason: str = "",
-    unasked: bool = False,
+    automatic: bool = False,
     wait: float = WAIT,
 ) -> Migrated:
     """Do what the layout's `migrate` says; a second call finds nothing to do.
 
-    UNASKED: only if it is safe; what is not is left, and `left` says why.
+    AUTOMATIC: only if it is safe; otherwise `left` says why not.
     """
     note = group.note("migrate", reason=reason)
+    planned = _safe_plan if automatic else _plan
     if dry_run:
         snapshot = group.repository.snapshot()
-        work = _Work(layout_of(group).migrate, note, unasked)
-        work.plan(snapshot)
-        return work.answer(snapshot.commit)._replace(dry_run=True)
+        done = planned(layout_of(group).migrate, note, snapshot).result
+        return done._replace(commit=snapshot.commit, dry_run=True)
     with group.writing(wait) as writer:
-        found = layout_of(group).migrate
-        named = (found.old, found.new, found.into)
-        places = [*filter(None, (*named, *map(lower_name, named)))]
-        scan = scan_edits(writer.repository, writer.worktree, places) if places else None
-        if scan is not None:
+        rules = layout_of(group).migrate
+        named = (rules.old, rules.new, rules.into)
+        paths = [*filter(None, (*named, *map(lower_name, named)))]
+        busy = ""
+        if paths:
+            scan = scan_edits(writer.repository, writer.worktree, paths)
             capture_edits(writer, scan)
-        work = _Work(layout_of(group).migrate, note, unasked)
-        if scan is not None:
-            work.look_at(scan)
-        published = writer.publish(work.plan)
-        if not unasked:
+            held = [f"{each.path} is held ({each.rule})" for each in scan.held]
+            claimed = [f"{path} belongs to an operation begun with git" for path in scan.claimed]
+            busy = [*held, *claimed, ""][0]
+        rules = layout_of(group).migrate  # the captured edits may have changed it
+        published = writer.publish(lambda snapshot: planned(rules, note, snapshot, busy))
+        if not automatic:
             forget_refusal(group.gitdir)
-        tip = writer.repository.tip()
-        return work.answer(tip)._replace(
-            commits=_since(writer.repository, published),
-            captured=tuple(writer.captured),
-            set_aside=tuple(writer.set_aside),
-            pending=writer.pending,
-        )
+        commits = _since(writer.repository, published)
+        return published.result._replace(commits=commits, **published.completion)
 
 
 def due_migration(group: Group) -> Migrated:
-    """What is due at the last commit, or why it is left; nothing is read where the layout has none.
+    """What is due at the last commit, or why it is left; cheap if the layout has no migration.
 
     Raises Damaged.
     """
     if not any(layout_of(group).migrate):
         return Migrated("")
-    return migrate(group, dry_run=True, unasked=True)
+    return migrate(group, dry_run=True, automatic=True)
 
 
 def migrate_due(group: Group, *, wait: float = WAIT) -> Migrated:
     """Do what is due and safe."""
     due = due_migration(group)
     if due.is_refused:
-        keep_refusal(group.gitdir)  # else more commits than are looked at would end it
-    return migrate(group, unasked=True, wait=wait) if due.changed else due
+        keep_refusal(group.gitdir)  # or it would end once more commits came than are searched
+    return migrate(group, automatic=True, wait=wait) if due.changed else due
 
 
-def _since(repository: Repository, published: Published[None]) -> tuple[str, ...]:
+def _since(repository: Repository, published: Published[Migrated]) -> tuple[str, ...]:
     line = repository.history(published.commit)
     return tuple(each.oid for each in takewhile(lambda each: each.oid != published.parent, line))
 
 
-class _Work:
-    """One migration; planned again when the branch moves in between."""
+def _safe_plan(rules: Migration, note: Note, snapshot: Snapshot, busy: str = "") -> Plan[Migrated]:
+    """The plan if it is safe to carry out without asking; else no steps, and why."""
+    try:
+        plan = _plan(rules, note, snapshot)
+        if not plan.steps:
+            return plan
+        why, is_refused = _unsafe(rules, snapshot, is_renamed=bool(plan.result.renamed))
+    except (Busy, Damaged, GroupRefused):
+        raise
+    except GitmemError as error:  # `status` shows it; a session can do nothing about it
+        return Plan((), Migrated("", left=error.message))
+    if busy or why:
+        return Plan((), Migrated("", left=busy or why, is_refused=is_refused and not busy))
+    return plan
 
-    def __init__(self, wanted: Migration, note: Note, unasked: bool) -> None:
-        self._wanted, self._note, self._unasked = wanted, note, unasked
-        self._busy = ""
-        self._left = ""
-        self._is_refused = False
-        self._renamed: tuple[tuple[str, str], ...] = ()
-        self._sections = 0
 
-    def answer(self, commit: str) -> Migrated:
-        """What the last plan amounts to."""
-        moved = (self._wanted.new, self._wanted.into) if self._sections else ("", "")
-        done = Migrated(commit, self._renamed, self._sections, *moved, self._left)
-        return done._replace(is_refused=self._is_refused)
+def _unsafe(rules: Migration, snapshot: Snapshot, *, is_renamed: bool) -> tuple[str, bool]:
+    """Why a person should look at it first, or nothing; and whether somebody undid it."""
+    path = rules.old if is_renamed else rules.new
+    for each in filter(None, (rules.old if is_renamed else "", rules.new, rules.into)):
+        if conflicts(snapshot.read(each) or b""):
+            return f"{each} has conflict markers", False
+    if is_renamed and INSTALLED.encode() in (snapshot.read(path) or b""):
+        return f"{path} has a section for agents, so a host reads it", False
+    refused = f"somebody undid the migration of {path}"
+    if is_refused(snapshot.repository.gitdir):
+        return refused, True
+    if _was_taken_back(snapshot, path, came_back=is_renamed):
+        return refused, True
+    op = _last_op(snapshot, path)
+    if op is None:
+        return f"{path} has not changed for long", False
+    return (refused, True) if op in WAYS_BACK else ("", False)
 
-    def look_at(self, scan: Scan) -> None:
-        """Leave files alone that may not enter git, or that somebody is merging."""
-        for each in scan.held:
-            self._busy = f"{each.path} is held ({each.rule})"
-        for path in scan.claimed:
-            self._busy = f"{path} belongs to an operation begun with git"
 
-    def plan(self, snapshot: Snapshot) -> Plan[None]:
-        """The steps; unasked, none where one of them is not safe."""
-        if not self._unasked:
-            return self._planned(snapshot)
-        try:
-            plan = self._planned(snapshot)
-            unsafe = (self._busy or self._unsafe(snapshot)) if plan.steps else ""
-        except (Busy, Damaged, GroupRefused):
-            raise
-        except GitmemError as error:  # told by `status`; a session cannot do anything about it
-            plan, unsafe = Plan((), None), error.message
-        if unsafe:
-            self._renamed, self._sections, self._left = (), 0, unsafe
-            return Plan((), None)
-        return plan
+def _plan(rules: Migration, note: Note, snapshot: Snapshot, busy: str = "") -> Plan[Migrated]:
+    """First the name, then the sections: two commits, so that blame follows the rename."""
+    old, new = rules.old, rules.new
+    done = Migrated("")
+    data = snapshot.read(new) if new else None
+    steps: list[Step] = []
+    before = snapshot.read(old) if old and new else None
+    if before is not None and data is not None:
+        done = Migrated("", left=f"{old} and {new} both exist; {old} was left as it is")
+    elif before is not None:
+        check_place(snapshot, new, leaving=[old])
+        done, data = Migrated("", ((old, new),)), before
+        title = note._replace(title=f"{old} -> {new}", paths=(old,), extra=((FROM, old),))
+        steps.append(Step({old: None, new: before}, title))
+    if data is None or not rules.sections or rules.into in ("", new):
+        return Plan(tuple(steps), done)
+    parted = split_sections(data, rules.sections)
+    count = len(parted.sections)
+    if count:
+        steps.append(_move_sections(rules, note, snapshot, parted))
+        done = done._replace(sections=count, source=new, into=rules.into)
+    return Plan(tuple(steps), done)
 
-    def _unsafe(self, snapshot: Snapshot) -> str:
-        """Why somebody should look at it first; nothing where all is well."""
-        old, new, into = self._wanted.old, self._wanted.new, self._wanted.into
-        for path in filter(None, (old if self._renamed else "", new, into)):
-            if conflicts(snapshot.read(path) or b""):
-                return f"{path} has conflict markers"
-        if self._renamed and INSTALLED.encode() in (snapshot.read(old) or b""):
-            return f"{old} has the section of `gitmem install`, so a host reads it"
-        path = old if self._renamed else new
-        self._is_refused = is_refused(snapshot.repository.gitdir) or _was_taken_back(
-            snapshot, path, came_back=bool(self._renamed)
-        )
-        if self._is_refused:
-            return f"somebody took the migration of {path} back"
-        op = _last_op(snapshot, path)
-        if op is None:
-            return f"{path} has not changed for long"
-        self._is_refused = op in WAYS_BACK
-        return f"somebody took the migration of {path} back" if self._is_refused else ""
 
-    def _planned(self, snapshot: Snapshot) -> Plan[None]:
-        """First the name, then the sections: two commits, so that blame follows the rename."""
-        old, new = self._wanted.old, self._wanted.new
-        self._renamed, self._sections, self._left = (), 0, ""
-        data = snapshot.read(new) if new else None
-        steps: list[Step] = []
-        before = snapshot.read(old) if old and new else None
-        if before is not None and data is not None:
-            self._left = f"{old} and {new} both exist; {old} was left as it is"
-        elif before is not None:
-            check_place(snapshot, new, leaving=[old])
-            self._renamed, data = ((old, new),), before
-            steps.append(self._renaming(before))
-        if data is not None and self._wanted.sections and self._wanted.into not in ("", new):
-            steps += self._parting(snapshot, data)
-        return Plan(tuple(steps), None)
-
-    def _renaming(self, data: bytes) -> Step:
-        old, new = self._wanted.old, self._wanted.new
-        extra = ((FROM, old),)
-        note = self._note._replace(title=f"{old} -> {new}", paths=(old,), extra=extra)
-        return Step({old: None, new: data}, note)
-
-    def _parting(self, snapshot: Snapshot, data: bytes) -> list[Step]:
-        new, into = self._wanted.new, self._wanted.into
-        parted = split_sections(data, self._wanted.sections)
-        self._sections = len(parted.sections)
-        if not parted.sections:
-            return []
-        check_place(snapshot, into, [new])
-        line = NOTE.format(what=self._wanted.sections.strip("# "), into=into).encode()
-        rest = parted.rest if line in parted.rest.splitlines() else join_sections(parted.rest, line)
-        whole = join_sections(snapshot.read(into) or b"", *parted.sections)
-        for path, each in ((new, rest), (into, whole)):
-            check_size(path, len(each))
-        many = "section" if self._sections == 1 else "sections"
-        title = f"{self._sections} {many} of {new} -> {into}"
-        extra = ((FROM, new),)
-        note = self._note._replace(title=title, paths=(into, new), extra=extra)
-        return [Step({new: rest, into: whole}, note)]
+def _move_sections(rules: Migration, note: Note, snapshot: Snapshot, parted: SplitSections) -> Step:
+    new, into = rules.new, rules.into
+    check_place(snapshot, into, [new])
+    line = NOTE.format(what=rules.sections.strip("# "), into=into).encode()
+    rest = parted.rest if line in parted.rest.splitlines() else join_sections(parted.rest, line)
+    whole = join_sections(snapshot.read(into) or b"", *parted.sections)
+    for path, data in ((new, rest), (into, whole)):
+        check_size(path, len(data))
+    title = f"{counted(len(parted.sections), 'section')} of {new} -> {into}"
+    message = note._replace(title=title, paths=(into, new), extra=((FROM, new),))
+    return Step({new: rest, into: whole}, message)
 
 
 def _was_taken_back(snapshot: Snapshot, path: str, *, came_back: bool) -> bool:
     """Whether a migration was undone or the file at PATH restored, and none was made after that.
 
     Edits since then do not count: a refusal lasts until somebody asks for the migration.
-    CAME_BACK: the file is there under its old name, so who migrated it before was overruled, in
-    whichever way: by `mv`, with git or with an editor.
+    CAME_BACK: the file has its old name again, so an earlier migration was reversed in whichever
+    way: with `mv`, with git or with an editor.
     """
     repository, undone = snapshot.repository, set[str]()
-    restored = asked = False
+    restored = migrated = False
     line = [*islice(repository.history(snapshot.commit), LOOKED_AT)]
     for commit, parent in pairwise([*line, None]):
         note = parse(commit.message) if commit else None
-        if commit is None or note is None or (asked and not undone and not came_back):
+        if commit is None or note is None or (migrated and not undone and not came_back):
             break
         if note.op == "migrate":
             if restored or commit.oid in undone or (came_back and note.get(FROM) == path):
                 return True
-            asked = True
-        elif not asked and commit.oid not in undone:  # an undo that was undone takes nothing back
+            migrated = True
+        elif not migrated and commit.oid not in undone:  # an undo that was undone does not count
             undone |= {*note.all(UNDOES), *note.all(PARTLY), *re.findall(_REVERTS, commit.message)}
             if note.op == "restore" and parent:
                 before = repository.snapshot(parent.oid).oid(path)
@@ -269,7 +236,7 @@ def _was_taken_back(snapshot: Snapshot, path: str, *, came_back: bool) -> bool:
 
 
 def _last_op(snapshot: Snapshot, path: str) -> str | None:
-    """The operation that last changed the file at PATH; None where that was long ago."""
+    """The operation that last changed the file at PATH; None if that was long ago."""
     repository, blob = snapshot.repository, snapshot.oid(path)
     line = repository.history(snapshot.commit)
     for commit, parent in pairwise([*islice(line, LOOKED_AT), None]):

@@ -1,12 +1,12 @@
-"""A plan: what a mind decided about entries, one decision on each line of NDJSON.
+"""A plan: decisions about entries, one on each line of NDJSON, and how each is applied.
 
     {"base": "51cc3e5..."}
     {"action": "confirm", "address": "reference/decisions.md#use-esm-only"}
     {"action": "merge-entries", "addresses": ["...", "..."], "into": "ideas", "title": "...",
      "text": "..."}
 
-Every line is judged before one of them counts, so that whoever wrote the plan learns of all that is
-wrong with it at once.
+Every line is checked before one is applied, so that the author of a plan learns of all mistakes at
+once. Actions change a draft and nothing else; together they are one commit.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import NamedTuple
 from gitmem.errors import BadInput, Conflict, GitmemError
 from gitmem.memory.curate.archive import archive_files
 from gitmem.memory.entries.confirm import confirmed_files
-from gitmem.memory.entries.entries import file_of
-from gitmem.memory.entries.move_entry import EntryAim, moved_within
+from gitmem.memory.entries.move_entry import EntryMove, moved_within
 from gitmem.memory.entries.targets import (
     Target,
     TargetVersion,
+    file_of,
     find_unchanged,
     resolve_targets,
     version_in,
@@ -38,6 +38,7 @@ from gitmem.model.entries.edit import Put, put, under_its_status
 from gitmem.model.entries.lines import BOM
 from gitmem.model.entries.placement import splice_all
 from gitmem.model.guards import check_entry, check_message_text, check_write
+from gitmem.model.hints import Hint, Option
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.paths import check_path
 from gitmem.model.text.frontmatter import set_field
@@ -47,7 +48,7 @@ EXAMPLE = '{"action": "archive", "address": "reference/ideas.md#try-it", "reason
 
 
 class ActionKeys(NamedTuple):
-    """The keys of one action: those it needs, those it may have, and one of which it needs any."""
+    """The keys of one action: required, optional, and those of which it needs at least one."""
 
     needs: tuple[str, ...]
     may: tuple[str, ...] = ()
@@ -62,19 +63,19 @@ ACTIONS: Mapping[str, ActionKeys] = {
     "merge-entries": ActionKeys(("addresses", "into", "title", "text"), ("set",)),
     "keep": ActionKeys(("address",)),
 }
-"""What can be decided, and in which words; each may have a `reason`."""
+"""The actions of a plan and their keys; each may have a `reason`."""
 FEWEST = 2
 """How many entries a merge needs."""
 
 
 class Decision(NamedTuple):
-    """What shall become of an entry, or of several that become one."""
+    """What to do with an entry, or with several that become one."""
 
     action: str
     addresses: tuple[str, ...]
     line: int = 0
     target: str = ""
-    """Where it goes: `to` of a move, `into` of a merge."""
+    """`to` of a move, `into` of a merge."""
     title: str = ""
     fields: tuple[tuple[str, str], ...] = ()
     text: str | None = None
@@ -85,12 +86,12 @@ class Decisions(NamedTuple):
     """A whole plan."""
 
     base: str
-    """The commit that was looked at; empty where the plan does not say."""
+    """The commit that the decisions are about; empty where the plan does not say."""
     decisions: tuple[Decision, ...]
 
 
 class Problem(NamedTuple):
-    """What is wrong with a line."""
+    """What is wrong with a line of a plan."""
 
     line: int
     message: str
@@ -98,56 +99,58 @@ class Problem(NamedTuple):
 
 
 class _BadLine(Exception):
-    """What is wrong with the line that is read."""
+    """A line of the plan is invalid; the message says why."""
 
 
 def read_plan(data: bytes) -> Decisions:
-    """The decisions in DATA; BadInput names every line that cannot be understood."""
+    """The decisions in DATA; raises BadInput that names every invalid line."""
     base, decisions, problems = "", [], []
     # Not splitlines(), which also breaks at characters that JSON allows inside a string.
     lines = [(x, line) for x, line in enumerate(data.split(b"\n"), 1) if line.strip()]
-    for place, (number, line) in enumerate(lines):
+    for position, (number, line) in enumerate(lines):
         try:
             found = _parsed(line)
-            if place == 0 and found.keys() == {"base"}:
+            if position == 0 and found.keys() == {"base"}:
                 base = _text(found, "base")
             else:
                 decisions.append(_decision(found, number))
-        except _BadLine as wrong:
-            problems.append(Problem(number, str(wrong)))
+        except _BadLine as error:
+            problems.append(Problem(number, str(error)))
     if problems:
         raise BadInput(
-            told(problems), hint=f"a line looks like {EXAMPLE}", problems=as_facts(problems)
+            problems_text(problems),
+            hint=f"a line looks like {EXAMPLE}",
+            problems=as_facts(problems),
         )
     if not decisions:
-        raise BadInput("the plan decides nothing", hint=f"a line looks like {EXAMPLE}")
+        raise BadInput("the plan has no decisions", hint=f"a line looks like {EXAMPLE}")
     return Decisions(base, tuple(decisions))
 
 
-def told(problems: list[Problem]) -> str:
+def problems_text(problems: list[Problem]) -> str:
     """PROBLEMS as one message."""
-    return "; ".join(f"line {each.line}: {each.message}" for each in problems)
+    return Hint.joined("; ", (f"line {x.line}: " + Hint(x.message) for x in problems))
 
 
 def as_facts(problems: list[Problem]) -> list[dict[str, object]]:
-    """PROBLEMS for a program."""
+    """PROBLEMS as the facts of an error."""
     return [each._asdict() for each in problems]
 
 
 def _parsed(line: bytes) -> dict[str, object]:
     try:
         found = json.loads(line)
-    except (ValueError, RecursionError) as error:  # also for bytes that are no UTF-8
-        raise _BadLine(f"this is no JSON ({error})") from error
+    except (ValueError, RecursionError) as error:  # also for bytes that are not UTF-8
+        raise _BadLine(f"invalid JSON ({error})") from error
     if not isinstance(found, dict):
-        raise _BadLine("this is no JSON object")
+        raise _BadLine("not a JSON object")
     return found
 
 
 def _decision(found: Mapping[str, object], number: int) -> Decision:
     action = found.get("action")
     if action not in ACTIONS:
-        raise _BadLine(f"the action {action!r} is none of {', '.join(ACTIONS)}")
+        raise _BadLine(f"unknown action {action!r}; use one of {', '.join(ACTIONS)}")
     _check_keys(str(action), found)
     read: Callable[[str], str] = lambda key: _text(found, key) if key in found else ""  # noqa: E731
     return Decision(
@@ -172,7 +175,7 @@ def _check_keys(action: str, found: Mapping[str, object]) -> None:
     known = ("action", "reason", *form.needs, *form.may, *form.any_of)
     unknown = [key for key in found if key not in known]
     if unknown:
-        raise _BadLine(f"{action} has no {unknown[0]!r}; there are {', '.join(known)}")
+        raise _BadLine(f"unknown key {unknown[0]!r}; {action} has {', '.join(known)}")
 
 
 def _addresses(found: Mapping[str, object]) -> tuple[str, ...]:
@@ -180,16 +183,16 @@ def _addresses(found: Mapping[str, object]) -> tuple[str, ...]:
         return (_text(found, "address"),)
     given = found["addresses"]
     if not isinstance(given, list) or not all(isinstance(each, str) and each for each in given):
-        raise _BadLine("'addresses' must be a list of texts")
+        raise _BadLine("'addresses' must be a list of strings")
     if len(given) < FEWEST:
-        raise _BadLine("one entry alone cannot be merged: 'update' changes it")
+        raise _BadLine("a merge needs two entries; use 'update' to change one")
     return tuple(given)
 
 
 def _text(found: Mapping[str, object], key: str, *, empty: bool = False) -> str:
     value = found[key]
     if not isinstance(value, str):
-        raise _BadLine(f"{key!r} must be a text")
+        raise _BadLine(f"{key!r} must be a string")
     if not (empty or value.strip()):
         raise _BadLine(f"{key!r} is empty")
     try:
@@ -201,19 +204,19 @@ def _text(found: Mapping[str, object], key: str, *, empty: bool = False) -> str:
 
 def _fields(given: object) -> tuple[tuple[str, str], ...]:
     if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
-        raise _BadLine("'set' must be an object of texts")
+        raise _BadLine("'set' must be an object of strings")
     return tuple((name, _text(given, name, empty=True)) for name in given)
 
 
 class PlanLine(NamedTuple):
-    """A decision, and its targets as they were when somebody decided."""
+    """A decision, and its targets as they are in the base."""
 
     decision: Decision
     versions: tuple[TargetVersion, ...]
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Where the targets stood."""
+        """The addresses of the targets in the base."""
         return tuple(each.address for each in self.versions)
 
 
@@ -226,24 +229,24 @@ class Workspace(NamedTuple):
     now: datetime
 
     def file(self, name: str) -> str:
-        """The file that a path, or the name of a layer of entries, stands for."""
+        """The path that NAME, a path or a layer of entries, stands for."""
         return check_path(file_of(self.group, self.draft.snapshot, self.layout, name))
 
     def replace(self, changes: Changes) -> None:
-        """Let CHANGES be all that differs from the commit."""
+        """Make CHANGES the only differences from the commit."""
         self.draft.changes = dict(changes)
 
 
 class Outcome(NamedTuple):
-    """What came of a decision."""
+    """The result of a decision."""
 
     address: str = ""
-    """Where the target stands now; empty where it stands as before."""
+    """The new address of the target; empty if it did not move."""
     warnings: tuple[str, ...] = ()
 
 
 class _Located(NamedTuple):
-    """A target as it stands in the draft; a file as a whole is an entry without a slug."""
+    """A target in the draft; a file as a whole is an entry without a slug."""
 
     path: str
     entry: Entry
@@ -266,15 +269,15 @@ _Action = Callable[[Workspace, Sequence[_Order]], list[Outcome]]
 def look_up(
     group: Group, base: Snapshot, decisions: Iterable[Decision]
 ) -> tuple[list[PlanLine], list[Problem]]:
-    """Each decision with its targets in BASE; a target may be decided upon once."""
+    """Each decision with its targets in BASE, and the problems; a target may occur once."""
     layout = layout_at(group, base).layout
     lines: list[PlanLine] = []
     problems: list[Problem] = []
     decided: dict[str, int] = {}
     for each in decisions:
         try:
-            said = (*each.addresses, each.target, each.title, each.reason)
-            check_message_text("address, title or reason", "\n".join(said))
+            words = (*each.addresses, each.target, each.title, each.reason)
+            check_message_text("address, title or reason", "\n".join(words))
             lines.append(PlanLine(each, tuple(_versions(group, base, layout, each, decided))))
         except GitmemError as error:
             problems.append(problem_of(each, error))
@@ -290,28 +293,29 @@ def _versions(
             raise missing(group, base, target.path)
         line = next((decided[each] for each in decided if _covers(each, found)), None)
         if line is not None:
-            where = "here" if line == decision.line else f"in line {line}"
-            raise BadInput(f"{found.address} is decided upon {where} already")
+            where = "this line" if line == decision.line else f"line {line}"
+            raise BadInput(f"{found.address} is in {where} already")
         decided[found.address] = decision.line
         yield found
 
 
 def _covers(address: str, version: TargetVersion) -> bool:
-    """Whether a decision about ADDRESS is about VERSION, too: an entry goes with its file."""
+    """Whether a decision about ADDRESS covers VERSION: an entry goes with its file."""
     within = not version.slug and address.startswith(f"{version.path}#")
     return within or address in (version.address, version.path)
 
 
 def problem_of(decision: Decision, error: GitmemError) -> Problem:
     """The problem that ERROR is for the line of DECISION."""
+    hint = Hint(error.hint)
     # A plan has no options by which a guard is waived.
-    useful = error.hint and "repeat with --" not in error.hint
-    text = f"{error.message} ({error.hint})" if useful else error.message
+    is_waiver = "repeat with --" in hint or any(isinstance(x, Option) for x in hint.parts)
+    text = error.message if is_waiver or not hint else Hint(error.message, " (", hint, ")")
     return Problem(decision.line, text, error.code)
 
 
 def apply_all(work: Workspace, lines: Sequence[PlanLine]) -> list[Outcome]:
-    """Apply all decisions, those of a kind together; no two have the same target."""
+    """Apply all decisions, those of one action together; no two have the same target."""
     outcomes: dict[int, Outcome] = {}
     for action in TOGETHER:
         chosen = {x.decision.line: x for x in lines if x.decision.action == action}
@@ -325,7 +329,7 @@ def apply_all(work: Workspace, lines: Sequence[PlanLine]) -> list[Outcome]:
 
 
 def apply_one(work: Workspace, line: PlanLine) -> Outcome:
-    """Apply one decision; if that fails, the draft stays as it was."""
+    """Apply one decision; if that fails, the draft is unchanged."""
     before = dict(work.draft.changes)
     try:
         (outcome,) = _apply(work, [line])
@@ -344,12 +348,12 @@ def _apply(work: Workspace, lines: Sequence[PlanLine]) -> list[Outcome]:
 def _locate(work: Workspace, version: TargetVersion) -> _Located:
     entry = find_unchanged(work.draft, version, work.layout.layer_of(version.path))
     if entry is None:
-        raise Conflict(f"{version.address} is changed by an earlier line of the plan")
+        raise Conflict(f"an earlier line of the plan changes {version.address}")
     return _Located(version.path, entry)
 
 
 def _check(work: Workspace, before: Changes) -> None:
-    """Judge what decisions made of the files: what was there BEFORE may stay, whatever it is."""
+    """Check the files that decisions changed; what they held BEFORE may stay."""
     draft = work.draft
     then = Changeset(draft.snapshot, before)
     changed = [path for path, data in draft.changes.items() if then.read(path) != data]
@@ -371,15 +375,15 @@ def _keep(work: Workspace, orders: Sequence[_Order]) -> list[Outcome]:
 
 def _confirm(work: Workspace, orders: Sequence[_Order]) -> list[Outcome]:
     draft, day = work.draft, work.now.date()
-    signed = confirmed_files(work.layout, draft.snapshot, _targets(orders), day, draft.changes)
-    work.replace(signed.changes)
+    done = confirmed_files(work.layout, draft.snapshot, _targets(orders), day, draft.changes)
+    work.replace(done.changes)
     return [Outcome() for _ in orders]
 
 
 def _archive(work: Workspace, orders: Sequence[_Order]) -> list[Outcome]:
-    filed = archive_files(work.layout, work.draft.snapshot, _targets(orders), work.draft.changes)
-    work.replace(filed.changes)
-    addresses = {each.source: each.address for each in filed.moves}
+    done = archive_files(work.layout, work.draft.snapshot, _targets(orders), work.draft.changes)
+    work.replace(done.changes)
+    addresses = {each.source: each.address for each in done.moves}
     return [Outcome(addresses[order.located[0].address]) for order in orders]
 
 
@@ -399,12 +403,12 @@ def _update(work: Workspace, orders: Sequence[_Order]) -> list[Outcome]:
         outcomes.append(Outcome(warnings=_judged(changed, layer)))
     for path, pairs in blocks.items():
         text = splice_all(work.draft.text(path), pairs)
-        work.draft.put(path, _settled(text, pairs, work.layout.layer_of(path)).encode())
+        work.draft.put(path, _under_status(text, pairs, work.layout.layer_of(path)).encode())
     return outcomes
 
 
-def _settled(text: str, blocks: Sequence[tuple[Entry, str]], layer: Layer | None) -> str:
-    """TEXT with each of BLOCKS, which were changed, under the heading that fits its status."""
+def _under_status(text: str, blocks: Sequence[tuple[Entry, str]], layer: Layer | None) -> str:
+    """TEXT with each of the changed BLOCKS under the heading of its status."""
     for before, block in blocks if layer else ():
         entry = next(each for each in parse(text) if wording(each.block) == wording(block))
         text = under_its_status(Put(text, entry.slug, created=False), before, layer).text
@@ -413,7 +417,7 @@ def _settled(text: str, blocks: Sequence[tuple[Entry, str]], layer: Layer | None
 
 def _changed(entry: Entry, decision: Decision, layer: Layer | None) -> str:
     order = layer.fields if layer else ()
-    # By itself, so that no other entry of such a title is meant.
+    # Parsed on its own, so that no other entry of the same title is changed.
     block = entry.block.removeprefix(BOM)
     (alone,) = parse(block, order)
     return put(block, alone.slug, decision.fields, decision.text, order).text
@@ -427,18 +431,18 @@ def _judged(block: str, layer: Layer | None) -> tuple[str, ...]:
 
 def _move(work: Workspace, order: _Order) -> Outcome:
     decision, ((path, entry),) = order
-    wanted, draft = work.file(decision.target), work.draft
-    if wanted == path:
-        raise BadInput(f"{path} is where it stands already", hint="to change it: update")
+    target, draft = work.file(decision.target), work.draft
+    if target == path:
+        raise BadInput(f"{path} is there already", hint="to change it, use 'update'")
     if entry.slug:
-        aim = EntryAim(path, entry, wanted, work.layout.layer_of(wanted))
-        place = moved_within(draft, aim, decision.fields)
-        return Outcome(f"{wanted}#{place.entry.slug}", place.warnings)
-    ((_, new),) = draft.move(path, wanted)
-    text = draft.text(new) if decision.fields else ""
-    for name, value in decision.fields:
-        text = set_field(text, name, value)
+        move = EntryMove(path, entry, target, work.layout.layer_of(target))
+        moved = moved_within(draft, move, decision.fields)
+        return Outcome(f"{target}#{moved.entry.slug}", moved.warnings)
+    ((_, new),) = draft.move(path, target)
     if decision.fields:
+        text = draft.text(new)
+        for name, value in decision.fields:
+            text = set_field(text, name, value)
         draft.put(new, text.encode())
     return Outcome(new)
 
@@ -449,8 +453,8 @@ def _merge(work: Workspace, order: _Order) -> Outcome:
     layer = work.layout.layer_of(into)
     if layer is not None and layer.kind != "entries":
         raise BadInput(
-            f"{into} belongs to {layer.name}, which has no entries",
-            hint="merge into a file of entries; a note takes the new text by 'update'",
+            f"{into} belongs to the layer {layer.name}, which has no entries",
+            hint="merge into a file of entries, or use 'update' to change the note",
         )
     _archive(work, [order])
     known = parse(draft.text(into))
@@ -458,7 +462,7 @@ def _merge(work: Workspace, order: _Order) -> Outcome:
     if twin:
         raise Conflict(
             f"{into} has an entry {twin.title!r} already",
-            hint=f"name {into}#{twin.slug} among the addresses, or choose another title",
+            hint=f"add {into}#{twin.slug} to the addresses, or choose another title",
         )
     edit = Edit(into, decision.text, entry=decision.title, set=decision.fields)
     draft.put(into, applied(ResolvedEdit(edit, layer, day=f"{work.now.date()}"), draft.read(into)))
@@ -479,8 +483,8 @@ APPLY: Mapping[str, _Action] = {
     "keep": _keep,
 }
 TOGETHER = ("confirm", "archive", "update")
-"""Actions that are applied to many targets at once: one by one, each would parse its file."""
+"""Actions that are applied to many targets at once, so that each file is parsed only once."""
 REMOVING = ("archive", "move", "merge-entries")
-"""Actions after which a target no longer stands where it stood."""
+"""Actions that move a target away from its address."""
 ARCHIVING = ("archive", "merge-entries")
 """Actions that move targets to the archive."""

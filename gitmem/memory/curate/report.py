@@ -1,8 +1,8 @@
-"""A report on all that memory holds: what is too big, faded or outdated.
+"""Report on all of memory: what is too big, faded, outdated or duplicate.
 
-It says what a weekly look at memory should see, and changes nothing. It is made of one commit, its
-layout and a day: two of the same say the same, byte for byte, and a clone changes nothing about it,
-since dates are those of the history and not of files on a disk.
+A report depends on one commit, its layout and a day, and on nothing else: the same three give the
+same bytes, also in a clone, because dates come from the history and not from files on disk. It
+changes nothing.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from gitmem.memory.context.pins import Pinned, moment_at
 from gitmem.memory.curate.lint import PlacedEntry, duplicates
 from gitmem.memory.entries.confirm import KINDS as CONFIRMABLE
 from gitmem.memory.entries.dates import Dates, Touched, age_of, dates_of
-from gitmem.memory.entries.entries import entries_in, entry_files
+from gitmem.memory.entries.entries import entry_files
 from gitmem.memory.entries.freshness import AgedEntry, aged_entries, ageing_files
+from gitmem.memory.entries.targets import entries_in
 from gitmem.memory.group import Group
 from gitmem.memory.layer_files import layer_files
 from gitmem.memory.read.inventory import CoreFile, inventory, past_logs
-from gitmem.memory.upkeep.jobs import JobOutcome, traced
+from gitmem.memory.upkeep.jobs import JobOutcome, run_job
 from gitmem.model.entries.freshness import STATES, state_of
 from gitmem.model.entries.rules import one_of
 from gitmem.model.layout.archives import is_archived
@@ -49,43 +50,45 @@ from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 
 JOB = "report"
-SAID = 3
-MORE = "see `gitmem consolidate`"
+SHOWN = 3
+"""How many recommendations the job log names."""
 
 
 def report(group: Group, *, at: str | None = None) -> Report:
-    """Look at all that the group holds, now or AT a moment; nothing is written."""
+    """The report on the group, now or AT a moment."""
     return report_on(group, moment_at(group, at))
 
 
 def made_report(group: Group) -> Report:
-    """The report of now, with a trace of its having been made."""
-    return traced(group, JOB, lambda: report(group), job_outcome)
+    """The report of now, with a line in the job log."""
+    return run_job(group, JOB, lambda: report(group), job_outcome)
 
 
 def job_outcome(found: Report) -> JobOutcome:
-    """What a report comes to, in a line."""
-    words = [*found.recommendations[:SAID], *([MORE] if found.recommendations else [])]
-    return JobOutcome("done", "; ".join(words) or "nothing to do", len(found.recommendations))
+    """The line of a report in the job log: its first problems."""
+    problems = [each.partition(": ")[0] for each in found.recommendations]
+    more = [f"{len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
+    words = "; ".join([*problems[:SHOWN], *more])
+    return JobOutcome("done", words or "nothing to do", len(problems))
 
 
 def report_on(group: Group, moment: Pinned) -> Report:
     """The report on one commit and one day."""
-    return _Look(group, moment).report()
+    return _Survey(group, moment).report()
 
 
-class _Look:
-    """One commit with its dates, as a report sees it."""
+class _Survey:
+    """One commit with its dates."""
 
     def __init__(self, group: Group, moment: Pinned) -> None:
         self._group, self._moment = group, moment
         self._snapshot, self._layout = moment.snapshot, moment.loaded.layout
         self._dates = dates_of(group, moment)
-        self._held = inventory(self._snapshot, self._layout, moment.time.date())
+        self._inventory = inventory(self._snapshot, self._layout, moment.time.date())
         self._files = {each.file: each for each in _sizes(self._snapshot, self._dates, moment.time)}
 
     def report(self) -> Report:
-        """All that there is to say."""
+        """The report."""
         aged = self._considered()
         entries = self._by_state([each for each, immune, _ in aged if not immune])
         today = self._moment.time
@@ -129,7 +132,7 @@ class _Look:
 
     def _budgets(self) -> Budgets:
         layers = {each.name: each for each in self._layout.layers}
-        checks = tuple(self._check(each, layers[each.layer]) for each in self._held.core)
+        checks = tuple(self._check(each, layers[each.layer]) for each in self._inventory.core)
         return Budgets(
             {each.path: each.budget for each in self._layout.layers if each.budget},
             {each.path: each.warn for each in self._layout.layers if each.warn},
@@ -156,7 +159,7 @@ class _Look:
         )
 
     def _reference_files(self) -> Iterator[ReferenceFile]:
-        for each in self._held.entries:
+        for each in self._inventory.entries:
             known = self._files.get(each.path)
             if known is None:
                 yield ReferenceFile(each.path, False, 0, None, 0, "", 0, 0)
@@ -187,7 +190,7 @@ class _Look:
 
 
 def old_logs(snapshot: Snapshot, layout: Layout, today: date) -> Iterator[str]:
-    """The logs of days that are more than a month ago and not in the archive, by day."""
+    """The logs of more than a month ago that are not in the archive, by day."""
     for layer in layout.layers:
         if layer.kind == "log":
             for day, _, path in sorted(past_logs(snapshot, layer)):
@@ -202,7 +205,7 @@ def _sizes(snapshot: Snapshot, dates: Dates, now: datetime) -> Iterator[FileSize
         try:
             size = len(snapshot.read(path) or b"")
         except Damaged:
-            size = 0  # `gitmem check` is who speaks about damage
+            size = 0  # `check` reports damage
         newest = max(dates.lines(path), key=_seconds, default=None)
         when, days = age_of(newest, now) if newest else (None, 0)
         yield FileSize(path, size, when, days)
@@ -215,7 +218,7 @@ def _seconds(touched: Touched) -> int:
 def _considered(aged: AgedEntry, layer: Layer) -> Considered:
     living = [each for each in layer.statuses if each not in layer.retired]
     confirmable = layer.kind in CONFIRMABLE and one_of(aged.status, living) != ""
-    said = suggest(
+    suggestion = suggest(
         Condition(
             aged.state,
             aged.age_days,
@@ -237,7 +240,7 @@ def _considered(aged: AgedEntry, layer: Layer) -> Considered:
         aged.importance,
         aged.confirmed,
         aged.bytes,
-        *said,
+        *suggestion,
     )
 
 

@@ -1,4 +1,4 @@
-"""The dates of what a commit holds: how its files are read for that, and what is kept of it."""
+"""The dates of entries, files and lines at a commit, with their cache."""
 
 from __future__ import annotations
 
@@ -23,50 +23,50 @@ if TYPE_CHECKING:
     from gitmem.store.history.regained_dates import EntryReading
 
 FILE_ITSELF = "/"
-"""What a file is called that is an entry: no title can be like that."""
+"""The title of a file that is one entry: no entry in a file can have it."""
 AGELESS = ("append-only", "write-once", "protected")
-"""Policies of layers whose things do not age: nobody could write into them that they are true."""
+"""Policies of layers that do not age: their entries cannot be confirmed."""
 HELD = 10_000
 FEW = 16
-"""Fewer new commits than these are gone over again next time: that costs less than to keep them."""
+"""Fewer new commits than this are read again next time: that costs less than saving the cache."""
 
 
 class Touched(NamedTuple):
-    """By which commit something was last touched, and when."""
+    """The commit that last changed an entry, file or line, and when."""
 
     commit: str
     agent: str
     seconds: int
     day: int = 0
-    """The day that an adopted entry names itself, as an ordinal: it counts instead of the time."""
+    """The date in an adopted entry, as an ordinal; it replaces the time of the commit."""
 
     def time(self, zone: tzinfo) -> datetime:
-        """The moment, in ZONE."""
+        """The time of the change, in ZONE."""
         if self.day:
             return datetime.combine(date.fromordinal(self.day), time.min, zone)
         return datetime.fromtimestamp(self.seconds, zone)
 
 
 class Dates:
-    """The dates of what one commit holds; a text has its own in each file that it stands in."""
+    """The dates at one commit; a text has its own date in each file that holds it."""
 
     def __init__(self, known: KnownDates) -> None:
         self._known = known
 
     def of_entries(self, path: str, entries: Iterable[str]) -> Iterator[Touched | None]:
-        """When each of the entries of a file was touched, by their lines, in their order."""
-        seen: dict[bytes, int] = {}
+        """When each of the ENTRIES of a file, given by its lines, last changed, in their order."""
+        counts: dict[bytes, int] = {}
         for block in entries:
             key = key_of(block.encode("utf-8", "surrogateescape"))
-            nth = seen[key] = seen.get(key, -1) + 1
+            nth = counts[key] = counts.get(key, -1) + 1
             yield self._of_key(path, key, nth)
 
     def of_file(self, path: str, data: bytes) -> Touched | None:
-        """When the file with this content was touched."""
+        """When the file with this content last changed."""
         return self._of_key(path, key_of_file(data))
 
     def of_address(self, snapshot: Snapshot, path: str, slug: str, key: bytes) -> Touched | None:
-        """When the entry at an address, or the file at a path, was touched: what KEY is of."""
+        """When the entry at PATH#SLUG, or the file at PATH, last changed; KEY is of its text."""
         is_repeated = slug and len(self._known.changes(path, key)) > 1
         return self._of_key(path, key, _nth(snapshot, path, slug) if is_repeated else 0)
 
@@ -78,16 +78,16 @@ class Dates:
         return Touched(oid, agent, seconds, day)
 
     def lines(self, path: str, start: int = 0, stop: int | None = None) -> list[Touched]:
-        """When each line of a file was touched: by the same commit as `git blame -w` says.
+        """When each line of a file last changed: the commit is that of `git blame -w`.
 
-        From START to STOP, counted from 0, where only these are asked for.
+        Only lines START to STOP, counted from 0, if given.
         """
         rows = self._known.lines(path, start, stop)
         return [Touched(oid, agent, seconds) for oid, seconds, agent in rows]
 
 
 def _nth(snapshot: Snapshot, path: str, slug: str) -> int:
-    """The how manieth of those that say the same an entry is, counted from 0."""
+    """The number of an entry among those of the same text, counted from 0."""
     from gitmem.model.entries.blocks import parse
 
     entries = parse((snapshot.read(path) or b"").decode("utf-8", "surrogateescape"))
@@ -97,14 +97,14 @@ def _nth(snapshot: Snapshot, path: str, slug: str) -> int:
 
 
 def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> Dates:
-    """The dates of what a commit holds: of GROUP, or of another group OF, whose it is.
+    """The dates at SNAPSHOT, which is of GROUP, or of the group OF.
 
-    What was found out before serves where it is of an ancestor.
+    Continues from the cached dates if they are of an ancestor.
     """
     cache, signature = cache_of(group, of), _signature(layout)
     known = load(cache, signature)
     if known is not None and known.commit == snapshot.commit:
-        return Dates(known)  # what walks through history is not even imported
+        return Dates(known)  # without importing the walk through history
 
     def keep(found: KnownDates) -> None:
         if group.keeps:
@@ -112,17 +112,17 @@ def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> 
 
     try:
         return _brought_up(known, snapshot, reading_of(layout), keep)
-    except Forgotten:  # somebody replaced or tore it meanwhile
+    except Forgotten:  # the cache was replaced or damaged meanwhile
         return _brought_up(None, snapshot, reading_of(layout), keep)
 
 
 def has_dates(group: Group, layout: Layout, of: str = "") -> bool:
-    """Whether there is something to go on from: a version that counted otherwise leaves nothing."""
+    """Whether dates are cached, and by the current format."""
     return is_cached(cache_of(group, of), _signature(layout))
 
 
 def cache_of(group: Group, of: str = "") -> Path:
-    """Where dates are kept: those of another group OF, too, since only its own writes there."""
+    """The cache file; also of another group OF, because only its own writers write there."""
     return group.gitdir / "gitmem" / (f"{NAME}-{of}" if of else NAME)
 
 
@@ -132,7 +132,7 @@ def _brought_up(
     reading: EntryReading,
     keep: Callable[[KnownDates], None],
 ) -> Dates:
-    """Go on from KNOWN, and keep what is new if that is much; a look at the past keeps nothing."""
+    """Continue from KNOWN; save the result if much is new, and never for a past commit."""
     repository, commit = snapshot.repository, snapshot.commit
     is_new = commit == repository.tip()
 
@@ -149,34 +149,34 @@ def _brought_up(
 
 
 def dates_of(group: Group, moment: Pinned) -> Dates:
-    """The dates of what the group holds at a moment."""
+    """The dates of the group at a moment."""
     return dates_at(group, moment.snapshot, moment.loaded.layout)
 
 
 def age_of(touched: Touched, now: datetime) -> tuple[datetime, int]:
-    """When something was touched, where the clock NOW hangs, and how many days ago that is."""
+    """The time of a change in the zone of NOW, and how many days ago it was."""
     when = touched.time(now.tzinfo or now.astimezone().tzinfo)  # type: ignore[arg-type]
     return when, max(0, (now.date() - when.date()).days)
 
 
 def does_age(layer: Layer) -> bool:
-    """Whether the things of LAYER age."""
+    """Whether the entries of LAYER age."""
     return layer.ages and layer.policy not in AGELESS
 
 
 def _signature(layout: Layout) -> str:
-    """What of a layout decides how files are read: of several layers, the first one counts."""
+    """A digest of what in a layout decides how files are read; the first matching layer counts."""
     rows = [(_is_no_entry(each.kind), each.path, each.rotated) for each in layout.layers]
     return sha1(repr(rows).encode(), usedforsecurity=False).hexdigest()[:16]
 
 
 def _is_no_entry(kind: str) -> bool:
-    """Whether a file of this kind holds entries, or grows too often to be one."""
+    """Whether a file of this kind is not one entry: it holds entries, or it is a log."""
     return kind in ("entries", "log")
 
 
 def reading_of(layout: Layout) -> EntryReading:
-    """How files are read for their dates, where LAYOUT counts."""
+    """How files are read for their dates by LAYOUT."""
     from gitmem.store.history.regained_dates import EntryReading
 
     held: dict[bytes, bytes] = {}
@@ -228,7 +228,7 @@ def _entries(data: bytes) -> Iterator[tuple[str, bytes, date | None]]:
 def freshened(
     pieces: Sequence[Piece], now: datetime, sources: Sources, group: Group
 ) -> tuple[Piece, ...]:
-    """PIECES of SOURCES with the state of those that age, and their date where they name none."""
+    """PIECES of SOURCES, with a state for those that age, and a date if they name none."""
     ageing = {each.name for each in sources.layouts[""].layers if does_age(each)}
     snapshots = sources.by_group
     known: dict[str, Dates] = {}

@@ -1,17 +1,17 @@
-"""List the entries of a group: what was decided, built, preferred and thought of."""
+"""List the entries of a group."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
 
-from gitmem.errors import BadInput
+from gitmem.memory.entries.targets import KIND, entries_in, is_file, locate_entry
 from gitmem.memory.group import Group
 from gitmem.memory.layer_files import layer_files
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.read import known_path, missing
 from gitmem.memory.resolve import resolve
-from gitmem.model.entries.blocks import Entry, find, parse, split_address
+from gitmem.model.entries.blocks import Entry, find, split_address
 from gitmem.model.entries.rules import entry_issues, is_retired, one_of, status_of
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.paths import glob_match
@@ -19,11 +19,9 @@ from gitmem.model.record import Record
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 
-KIND = "entries"
-
 
 class ListedEntry(Record):
-    """One entry, with what its layer has to say about it."""
+    """One entry, with its layer's warnings about it."""
 
     path: str
     address: str
@@ -35,25 +33,25 @@ class ListedEntry(Record):
     type: str
     importance: int | None
     date: date | None
-    """The newest day that it names itself."""
+    """The newest date in the entry itself."""
     retired: bool
     line: int
     warnings: tuple[str, ...] = ()
 
 
 class ListedEntries(Record):
-    """The entries of one commit, by path and place."""
+    """The entries of one commit, by path and line."""
 
     commit: str
     entries: tuple[ListedEntry, ...]
     files: tuple[str, ...]
-    """The files that were looked at."""
+    """The files that were searched for entries."""
 
 
 def entries(
     group: Group, path: str = "", *, status: str = "", at: str | None = None
 ) -> ListedEntries:
-    """The entries of all layers that have any, or of a layer, file, folder, pattern or address."""
+    """The entries of all layers of entries, or of a layer, file, folder, pattern or address."""
     snapshot = group.repository.snapshot(resolve(group, at))
     layout = layout_at(group, snapshot).layout
     files, name = _chosen(group, snapshot, layout, path)
@@ -66,53 +64,16 @@ def entries(
     return ListedEntries(snapshot.commit, tuple(found), tuple(files))
 
 
-def entries_in(snapshot: Snapshot, path: str, layer: Layer | None) -> tuple[Entry, ...]:
-    """The entries of a file of SNAPSHOT; bytes that are not UTF-8 are read as they can be."""
-    text = (snapshot.read(path) or b"").decode("utf-8", "replace")
-    return parse(text, layer.fields if layer else ())
-
-
 def entry_files(snapshot: Snapshot, layout: Layout) -> Iterator[tuple[str, Layer]]:
-    """The files of all layers of entries, where they exist."""
+    """The existing files of all layers of entries."""
     for layer in layout.layers:
         node = snapshot.node(layer.path) if layer.kind == KIND else None
         if node is not None and not node.is_folder:
             yield layer.path, layer
 
 
-def address_parts(
-    group: Group, snapshot: Snapshot, layout: Layout, address: str
-) -> tuple[str, str]:
-    """The file and the name of the entry in `path#slug`; a layer may stand for the path."""
-    named, name = split_address(address)
-    if not name:
-        raise BadInput(
-            f"{address!r} names no entry",
-            hint="add its slug: `gitmem entries` lists addresses such as reference/ideas.md#try-it",
-        )
-    return file_of(group, snapshot, layout, named), name
-
-
-def locate_entry(
-    group: Group, snapshot: Snapshot, layout: Layout, address: str
-) -> tuple[str, Entry]:
-    """The file and the entry that ADDRESS names."""
-    path, name = address_parts(group, snapshot, layout, address)
-    if not _is_file(snapshot, path):
-        raise missing(group, snapshot, path)
-    return path, find(entries_in(snapshot, path, layout.layer_of(path)), name)
-
-
-def file_of(group: Group, snapshot: Snapshot, layout: Layout, name: str) -> str:
-    """The file that NAME stands for: itself, or that of the layer of entries called so."""
-    layer = layout.layer(name)
-    if layer is not None and layer.kind == KIND and snapshot.node(name) is None:
-        return layer.path
-    return known_path(group, snapshot, name)
-
-
 def _chosen(group: Group, snapshot: Snapshot, layout: Layout, path: str) -> tuple[list[str], str]:
-    """The files that PATH stands for, and the slug of the entry if it names one."""
+    """The files that PATH selects, and the slug of the entry if PATH is an address."""
     if not path:
         return [each for each, _ in entry_files(snapshot, layout)], ""
     if snapshot.node(path) is None:
@@ -127,16 +88,11 @@ def _chosen(group: Group, snapshot: Snapshot, layout: Layout, path: str) -> tupl
         if any(mark in path for mark in "*?["):
             return [each for each in _texts(snapshot) if glob_match(path, each)], ""
     file = known_path(group, snapshot, path)
-    if _is_file(snapshot, file):
+    if is_file(snapshot, file):
         return [file], ""
     if file and snapshot.node(file) is None:
         raise missing(group, snapshot, file)
     return list(_texts(snapshot, file)), ""
-
-
-def _is_file(snapshot: Snapshot, path: str) -> bool:
-    node = snapshot.node(path)
-    return node is not None and not node.is_folder and node.mode != SUBMODULE
 
 
 def _texts(snapshot: Snapshot, under: str = "") -> Iterator[str]:

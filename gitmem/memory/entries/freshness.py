@@ -1,4 +1,4 @@
-"""How fresh entries are: when the meaning of each last changed, by the history of the group."""
+"""List the freshness of entries: when the meaning of each last changed, by the history."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import date, datetime
 from gitmem.errors import BadInput
 from gitmem.memory.context.pins import Pinned, moment_at
 from gitmem.memory.entries.dates import Dates, Touched, age_of, dates_of, does_age
-from gitmem.memory.entries.entries import file_of
+from gitmem.memory.entries.targets import file_of
 from gitmem.memory.group import Group
 from gitmem.memory.layer_files import layer_files
 from gitmem.memory.read.read import known_path, missing
@@ -22,7 +22,7 @@ from gitmem.store.repository import Snapshot
 
 
 class AgedEntry(Record):
-    """An entry, and how fresh it is."""
+    """An entry, and its freshness."""
 
     path: str
     title: str
@@ -32,23 +32,23 @@ class AgedEntry(Record):
     commit: str
     """The commit that changed it ..."""
     agent: str
-    """... and who made it."""
+    """... and its agent."""
     age_days: int
     state: str
     """active, aging, fading or stale"""
     importance: int | None
     status: str
     immune: bool
-    """True where age alone is no reason to look at it again."""
+    """True if age alone is no reason to review it."""
     confirmed: date | None
     layer: str
     retired: bool
-    """True when its status says that it has had its time."""
+    """True if it is outdated by its status."""
     bytes: int
 
 
 class Freshness(Record):
-    """The entries of the layers that age, the most faded first."""
+    """The entries of the layers that age, the oldest first."""
 
     commit: str
     date: date
@@ -82,26 +82,27 @@ def freshness(
     """The entries of all layers that age, or of a layer, file, folder, pattern or address."""
     check_states(states)
     moment = moment_at(group, at)
-    wanted = _Wanted(group, moment, path)
-    dates, files = dates_of(group, moment), wanted.files()
-    found = [each for each in aged_entries(moment, dates, files) if wanted.has(each)]
-    if states:
-        found = [each for each in found if each.state in states]
+    files, slug = _selected(group, moment, path)
+    found = [
+        each
+        for each in aged_entries(moment, dates_of(group, moment), files)
+        if (not slug or each.address.endswith(f"#{slug}")) and (not states or each.state in states)
+    ]
     found.sort(key=lambda each: (-each.age_days, each.touched, each.address))
     return Freshness(moment.snapshot.commit, moment.time.date(), tuple(found))
 
 
 def check_states(states: Iterable[str]) -> None:
-    """Refuse a state that there is not."""
+    """Refuse an unknown state."""
     unknown = [each for each in states if each not in STATES]
     if unknown:
         raise BadInput(
-            f"there is no state {unknown[0]!r}", hint=f"use one or more of {', '.join(STATES)}"
+            f"unknown state {unknown[0]!r}", hint=f"use one or more of {', '.join(STATES)}"
         )
 
 
 def line_dates(group: Group, path: str, *, at: str | None = None) -> LineDates:
-    """The commit of every line of a file."""
+    """The commit and the age of every line of a file."""
     moment = moment_at(group, at)
     snapshot, today = moment.snapshot, moment.time.date()
     path = file_of(group, snapshot, moment.loaded.layout, path)
@@ -139,7 +140,7 @@ def aged_entries(
 def entries_with_dates(
     path: str, data: bytes, layer: Layer, dates: Dates
 ) -> Iterator[tuple[Entry, Touched]]:
-    """The entries of a file, or the one that it is, with their dates."""
+    """The entries of a file, or the file as one entry, with their dates."""
     text = data.decode("utf-8", "surrogateescape")
     if layer.kind != "entries":
         touched = dates.of_file(path, data)
@@ -174,44 +175,42 @@ def _aged(path: str, entry: Entry, layer: Layer, touched: Touched, now: datetime
     )
 
 
-class _Wanted:
-    """What a caller names: everything that ages, or a part of it."""
+_Files = Sequence[tuple[str, Layer]]
 
-    def __init__(self, group: Group, moment: Pinned, path: str) -> None:
-        self._snapshot, self._layout = moment.snapshot, moment.loaded.layout
-        self._all = list(ageing_files(self._snapshot, self._layout))
-        self._group, self._path, self._slug = group, path, ""
 
-    def files(self) -> Sequence[tuple[str, Layer]]:
-        """The files that are meant."""
-        if not self._path:
-            return self._all
-        by_layer = [row for row in self._all if row[1].name == self._path]
-        if by_layer or self._layout.layer(self._path):
-            return by_layer or self._refuse(self._path)
-        named, slug = split_address(self._path)
-        layer = self._layout.layer(named)
-        named = layer.path if slug and layer and layer.kind == "entries" else named
-        found = [row for row in self._all if _is_below(row[0], named)]
-        if slug and found:
-            data = self._snapshot.read(named) or b""
-            self._slug = find(parse(data.decode("utf-8", "replace")), slug).slug
-        return found or self._refuse(named)
+def _selected(group: Group, moment: Pinned, path: str) -> tuple[_Files, str]:
+    """The ageing files that PATH selects, and the slug of the entry if PATH is an address."""
+    snapshot, layout = moment.snapshot, moment.loaded.layout
+    files = list(ageing_files(snapshot, layout))
+    if not path:
+        return files, ""
+    by_layer = [row for row in files if row[1].name == path]
+    if by_layer or layout.layer(path):
+        _check_ages(group, moment, path, by_layer)
+        return by_layer, ""
+    named, slug = split_address(path)
+    layer = layout.layer(named)
+    named = layer.path if slug and layer and layer.kind == "entries" else named
+    found = [row for row in files if _is_below(row[0], named)]
+    _check_ages(group, moment, named, found)
+    if slug and found:
+        data = snapshot.read(named) or b""
+        slug = find(parse(data.decode("utf-8", "replace")), slug).slug
+    return found, slug
 
-    def has(self, entry: AgedEntry) -> bool:
-        """Whether an entry of these files is meant."""
-        return not self._slug or entry.address.endswith(f"#{self._slug}")
 
-    def _refuse(self, path: str) -> Sequence[tuple[str, Layer]]:
-        layer = self._layout.layer(path)
-        if layer and does_age(layer):
-            return ()
-        known = known_path(self._group, self._snapshot, path) if not layer else path
-        if not layer and self._snapshot.node(known) is None and not _is_pattern(path):
-            raise missing(self._group, self._snapshot, known)
-        names = [each.name for each in self._layout.layers if does_age(each)]
-        there = f"the layers that age are {', '.join(names)}" if names else "no layer here ages"
-        raise BadInput(f"nothing in {path} ages", hint=f"{there}; see `ages:` in gitmem.yaml")
+def _check_ages(group: Group, moment: Pinned, path: str, found: _Files) -> None:
+    """Refuse a path that selects no ageing file; the layer of one may be empty."""
+    snapshot, layout = moment.snapshot, moment.loaded.layout
+    layer = layout.layer(path)
+    if found or (layer and does_age(layer)):
+        return
+    known = known_path(group, snapshot, path) if not layer else path
+    if not layer and snapshot.node(known) is None and not _is_pattern(path):
+        raise missing(group, snapshot, known)
+    names = [each.name for each in layout.layers if does_age(each)]
+    ageing = f"the layers that age are {', '.join(names)}" if names else "no layer here ages"
+    raise BadInput(f"nothing in {path!r} ages", hint=f"{ageing}; see `ages:` in gitmem.yaml")
 
 
 def _is_below(path: str, named: str) -> bool:

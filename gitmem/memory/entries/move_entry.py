@@ -1,4 +1,4 @@
-"""Move an entry to another file: a ripe idea becomes a decision."""
+"""Move an entry to another file, such as an idea that became a decision."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict
-from gitmem.memory.entries.entries import address_parts, file_of, locate_entry
+from gitmem.memory.entries.targets import address_parts, file_of, locate_entry
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.write.apply import decoded
-from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.capture import capture_paths
 from gitmem.memory.write.changeset import Changeset
-from gitmem.memory.write.open_edits import scan_edits
-from gitmem.model.commit_messages import Note, title_of_change
+from gitmem.model.commit_messages import title_of_change
 from gitmem.model.entries.blocks import Entry, parse, same_title, wording
 from gitmem.model.entries.edit import put
 from gitmem.model.entries.placement import add, take
 from gitmem.model.entries.rules import missing_values
 from gitmem.model.guards import check_entry, check_message_text, check_secrets
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import Layer
 from gitmem.model.paths import check_path
 from gitmem.model.record import Record
-from gitmem.model.text.format import quoted
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.transaction.plan import Plan, Step
@@ -32,7 +31,7 @@ OP = "move-entry"
 
 
 class EntryMoved(Record):
-    """An entry that stands in another file now."""
+    """An entry that was moved to another file."""
 
     commit: str
     title: str
@@ -46,8 +45,8 @@ class EntryMoved(Record):
     set_aside: tuple[SetAside, ...] = ()
 
 
-class EntryAim(NamedTuple):
-    """From where to where, in one snapshot."""
+class EntryMove(NamedTuple):
+    """An entry of the file SOURCE that moves to the file TARGET, which belongs to LAYER."""
 
     source: str
     entry: Entry
@@ -55,8 +54,8 @@ class EntryAim(NamedTuple):
     layer: Layer | None
 
 
-class EntryPlace(NamedTuple):
-    """An entry where it stands now, and what its layer has to say about it."""
+class MovedEntry(NamedTuple):
+    """The entry in its new file, and its layer's warnings about it."""
 
     entry: Entry
     warnings: tuple[str, ...]
@@ -73,94 +72,67 @@ def move_entry(
 ) -> EntryMoved:
     """Move the entry at ADDRESS to the file or layer TARGET, as one commit, line for line.
 
-    FIELDS are set on the way. An entry that stands in TARGET already, word for word, is only taken
-    out of the first file; another one of the same title is a Conflict.
+    FIELDS are set on the way. If TARGET has the same entry word for word, it is only removed from
+    its own file; an entry of the same title with another text is a Conflict.
     """
-    pairs = tuple((fields or {}).items())
-    work = _Move(group, address, target, pairs, group.note(OP, reason=reason))
-    work.allow_policy = allow_policy
+    pairs, note = tuple((fields or {}).items()), group.note(OP, reason=reason)
+
+    def plan(snapshot: Snapshot) -> Plan[EntryMoved]:
+        layout, draft = layout_at(group, snapshot).layout, Changeset(snapshot)
+        path, entry = locate_entry(group, snapshot, layout, address)
+        _, into = _files(group, snapshot, address, target)
+        moved = moved_within(draft, EntryMove(path, entry, into, layout.layer_of(into)), pairs)
+        if not allow_policy:
+            draft.check_policies(layout)
+        source = f"{path}#{entry.slug}"
+        title = f"{title_of_change(None, moved.entry.block.encode())} -> {into}"
+        done = note._replace(title=title, paths=(path,), extra=(("Gitmem-From", source),))
+        new = f"{into}#{moved.entry.slug}"
+        result = EntryMoved("", entry.title, source, new, moved.warnings)
+        return Plan((Step(draft.changes, done),), result)
+
     with group.writing() as writer:
-        # What somebody did to the two files is part of what is moved, and of where it goes.
-        paths = work.paths(writer.repository.snapshot())
-        capture_edits(writer, scan_edits(writer.repository, writer.worktree, paths))
-        published = writer.publish(work.plan)
-        return work.moved._replace(**published.completion)
+        # Edits to the two files are part of what moves, and of where it goes.
+        capture_paths(writer, _files(group, writer.repository.snapshot(), address, target))
+        published = writer.publish(plan)
+        return published.result._replace(**published.completion)
 
 
-class _Move:
-    """The move in one snapshot; planned again when the branch moves in between."""
-
-    def __init__(
-        self,
-        group: Group,
-        address: str,
-        target: str,
-        fields: tuple[tuple[str, str], ...],
-        note: Note,
-    ) -> None:
-        self._group, self._address, self._target = group, address, target
-        self._fields = fields
-        self._note = note
-        self.allow_policy = False
-        self.moved = EntryMoved("", "", "", "")
-
-    def paths(self, snapshot: Snapshot) -> list[str]:
-        """The two files."""
-        layout = layout_at(self._group, snapshot).layout
-        source, name = address_parts(self._group, snapshot, layout, self._address)
-        target = check_path(file_of(self._group, snapshot, layout, self._target))
-        check_message_text("path", f"{source}#{name}\n{target}")
-        if target == source:
-            raise BadInput(
-                f"{self._address} is in {target} already",
-                hint="to change it: `gitmem write ... --entry TITLE --set Field=Value`",
-            )
-        return [source, target]
-
-    def _aimed(self, snapshot: Snapshot) -> EntryAim:
-        """What is meant by the address and the target."""
-        layout = layout_at(self._group, snapshot).layout
-        source, entry = locate_entry(self._group, snapshot, layout, self._address)
-        target = self.paths(snapshot)[1]
-        return EntryAim(source, entry, target, layout.layer_of(target))
-
-    def plan(self, snapshot: Snapshot) -> Plan[None]:
-        """Both files as they will be."""
-        aim, draft = self._aimed(snapshot), Changeset(snapshot)
-        place = moved_within(draft, aim, self._fields)
-        if not self.allow_policy:
-            draft.check_policies(layout_at(self._group, snapshot).layout)
-        source = f"{aim.source}#{aim.entry.slug}"
-        self.moved = EntryMoved(
-            "", aim.entry.title, source, f"{aim.target}#{place.entry.slug}", place.warnings
+def _files(group: Group, snapshot: Snapshot, address: str, target: str) -> tuple[str, str]:
+    """The file of the entry at ADDRESS, and the file that TARGET names."""
+    layout = layout_at(group, snapshot).layout
+    source, name = address_parts(group, snapshot, layout, address)
+    into = check_path(file_of(group, snapshot, layout, target))
+    check_message_text("path", f"{source}#{name}\n{into}")
+    if into == source:
+        raise BadInput(
+            f"{address!r} is in {into} already",
+            hint=Hint("to change it: ", call("write", source, entry=name)),
         )
-        title = f"{title_of_change(None, place.entry.block.encode())} -> {aim.target}"
-        extra = (("Gitmem-From", source),)
-        note = self._note._replace(title=title, paths=(aim.source,), extra=extra)
-        return Plan((Step(draft.changes, note),), None)
+    return source, into
 
 
 def moved_within(
-    draft: Changeset, aim: EntryAim, fields: Sequence[tuple[str, str]] = ()
-) -> EntryPlace:
-    """Let an entry of DRAFT stand in another file of it, with FIELDS set on the way.
+    draft: Changeset, move: EntryMove, fields: Sequence[tuple[str, str]] = ()
+) -> MovedEntry:
+    """Carry out MOVE in DRAFT, with FIELDS set on the way.
 
-    It writes nothing else, so that others can move as a part of a commit of their own.
+    It publishes nothing, so that another operation can move an entry within its own commit.
     """
-    here, there = draft.read(aim.source) or b"", draft.read(aim.target) or b""
-    rest, block = take(decoded(aim.source, here), aim.entry.slug)
-    block = _with_fields(block, fields, aim.layer)
-    known = decoded(aim.target, there)
-    _check_free(aim, known, block)
-    same = _twin(known, block)
-    after = known if same else add(known, block, aim.layer)
-    # What was there may stay, whatever it is; what is set anew is judged.
-    check_secrets(aim.target, after.encode(), here + b"\n" + there)
-    found = same or _twin(after, block) or parse(after)[-1]
-    warnings = _warnings(found, aim.layer)
-    draft.put(aim.source, rest.encode())
-    draft.put(aim.target, after.encode())
-    return EntryPlace(found, warnings)
+    here, there = draft.read(move.source) or b"", draft.read(move.target) or b""
+    rest, block = take(decoded(move.source, here), move.entry.slug)
+    block = _with_fields(block, fields, move.layer)
+    known = decoded(move.target, there)
+    same = _same_entry(known, block)
+    if not same:
+        _check_title(move, known)
+    after = known if same else add(known, block, move.layer)
+    # The text was in the group before, so only what FIELDS add is new.
+    check_secrets(move.target, after.encode(), here + b"\n" + there)
+    found = same or _same_entry(after, block) or parse(after)[-1]
+    draft.put(move.source, rest.encode())
+    draft.put(move.target, after.encode())
+    return MovedEntry(found, _warnings(found, move.layer))
 
 
 def _with_fields(block: str, fields: Sequence[tuple[str, str]], layer: Layer | None) -> str:
@@ -170,25 +142,34 @@ def _with_fields(block: str, fields: Sequence[tuple[str, str]], layer: Layer | N
     return put(block, entry.slug, fields, None, layer.fields if layer else ()).text
 
 
-def _check_free(aim: EntryAim, known: str, block: str) -> None:
-    twin = next((each for each in parse(known) if same_title(each.title, aim.entry.title)), None)
-    if twin is not None and not _twin(known, block):
-        raise Conflict(
-            f"{aim.target} has an entry {twin.title!r} already",
-            hint=f"compare them: `gitmem entries {quoted(f'{aim.target}#{twin.slug}')}`; "
-            "give one of them another title, or write what is new into the other",
-            path=aim.target,
-            entry=twin.slug,
-        )
+def _check_title(move: EntryMove, known: str) -> None:
+    twin = next((each for each in parse(known) if same_title(each.title, move.entry.title)), None)
+    if twin is not None:
+        raise title_taken(move.target, twin)
 
 
-def _twin(text: str, block: str) -> Entry | None:
-    """The entry of TEXT that says just what BLOCK says."""
-    wanted = wording(block)
-    return next((each for each in parse(text) if wording(each.block) == wanted), None)
+def title_taken(path: str, entry: Entry) -> Conflict:
+    """The refusal of an entry whose title ENTRY of the file at PATH has already."""
+    return Conflict(
+        f"{path} has an entry {entry.title!r} already",
+        hint=Hint(
+            "compare them: ",
+            call("entries", f"{path}#{entry.slug}"),
+            "; change the title of one of them, or add the new text to the other",
+        ),
+        path=path,
+        entry=entry.slug,
+    )
+
+
+def _same_entry(text: str, block: str) -> Entry | None:
+    """The entry of TEXT with the wording of BLOCK."""
+    words = wording(block)
+    return next((each for each in parse(text) if wording(each.block) == words), None)
 
 
 def _warnings(entry: Entry, layer: Layer | None) -> tuple[str, ...]:
     if layer is None or layer.kind != "entries":
-        return ("no layer of entries holds it now: `gitmem entries PATH` still lists it",)
+        listed = call("entries", "PATH")
+        return (Hint("the file belongs to no layer of entries; ", listed, " still lists it"),)
     return (*check_entry(entry, layer), *missing_values(entry, layer))

@@ -137,7 +137,7 @@ def _measured(snapshot: Snapshot, layer: Layer, path: str) -> CoreFile:
 
 
 def _entries(snapshot: Snapshot, layer: Layer) -> EntryCount:
-    from gitmem.memory.entries.entries import entries_in
+    from gitmem.memory.entries.targets import entries_in
     from gitmem.model.entries.rules import is_retired
 
     with suppress(Damaged):

@@ -28,7 +28,7 @@ from gitmem.memory.read.inventory import CoreFile, EntryCount, Inventory, invent
 from gitmem.memory.read.log import Entry, iter_log
 from gitmem.memory.recover.kept import KeptCommit, kept_list, waiting
 from gitmem.memory.upkeep.jobs import Job, last_jobs
-from gitmem.memory.upkeep.missed_snapshots import MOST, Look, look
+from gitmem.memory.upkeep.missed_snapshots import MOST, MissedDays, find_missed
 from gitmem.memory.upkeep.snapshot import latest
 from gitmem.memory.write.open_edits import PendingEdit, Scan, pending_edits
 from gitmem.model.layout.layout import EMPTY, FILE
@@ -428,18 +428,18 @@ def _migration(group: Group) -> tuple[str, str]:
         if any(layout_of(group).migrate):
             due, safe = migrate(group, dry_run=True), due_migration(group)
             why = f"; left, because {safe.left}" if due.changed and not safe.changed else ""
-            return due.told + why, due.left
+            return due.summary + why, due.left
     return "", ""
 
 
-def _looked(group: Group) -> Look | None:
+def _looked(group: Group) -> MissedDays | None:
     """A look for days without a snapshot; a longer one where some were left behind a newer one."""
     with suppress(Damaged, StorageFailed):
-        return look(group, most=RECENT if snapshot_gap(group.gitdir) is None else MOST)
+        return find_missed(group, most=RECENT if snapshot_gap(group.gitdir) is None else MOST)
     return None
 
 
-def _missed(group: Group, looked: Look | None) -> tuple[str, ...]:
+def _missed(group: Group, looked: MissedDays | None) -> tuple[str, ...]:
     """Yesterday alone is no fault: the next session, or the evening, makes up for it."""
     yesterday = group.now().date() - timedelta(days=1)
     if looked and looked.days and looked.days[0].date < yesterday:
@@ -447,7 +447,7 @@ def _missed(group: Group, looked: Look | None) -> tuple[str, ...]:
     return ()
 
 
-def _unsnapped(group: Group, looked: Look | None) -> Iterator[str]:
+def _unsnapped(group: Group, looked: MissedDays | None) -> Iterator[str]:
     days = _missed(group, looked)
     if looked and days and not looked.is_whole:
         yield f"no snapshot of at least {counted(len(days), 'day')}"

@@ -1,7 +1,7 @@
-"""What stands in the archive, and how each thing came there.
+"""List the archive, with the commit that moved each entry and file there.
 
-The history of the archive alone is followed, newest first, and only until everything that stands
-there now is explained: by the commit before which it did not.
+Only the history of the archive is searched, newest first, and only until the commit is known that
+brought each item.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from gitmem.store.repository import Commit, Repository, Snapshot
 
 
 class Arrival(NamedTuple):
-    """The commit by which something came to the archive."""
+    """The commit that moved an item to the archive."""
 
     commit: str
     op: str
-    """The operation; empty for a commit that was made with plain git."""
+    """The operation; empty for a commit by plain git."""
     time: datetime
     agent: str
     reason: str
     source: str = ""
-    """The address or path it had, where the commit says so."""
+    """The address or path it had, if the commit says so."""
     touched: str = ""
-    """When it was last touched before, where the commit says so."""
+    """When it last changed before, if the commit says so."""
 
 
 class ArchivedItem(Record):
-    """An entry or a file in the archive; what is not known is empty."""
+    """An entry or a file in the archive; unknown fields are empty."""
 
     address: str
     title: str
@@ -59,7 +59,7 @@ class ArchivedItem(Record):
 
 
 class ArchivedList(Record):
-    """What stands in the archive, what came last first."""
+    """The items of the archive, the latest arrival first."""
 
     commit: str
     archived: tuple[ArchivedItem, ...]
@@ -73,7 +73,7 @@ class _Present(NamedTuple):
 
 
 def archived(group: Group) -> ArchivedList:
-    """The entries and files in the archive, with where they were, since when, by whom and why."""
+    """The entries and files in the archive, with their source, and when, by whom and why."""
     snapshot = group.repository.snapshot()
     layout = layout_at(group, snapshot).layout
     rows = [row for each in archives(layout) for row in _rows(snapshot, layout, each)]
@@ -82,7 +82,7 @@ def archived(group: Group) -> ArchivedList:
 
 
 def arrival_of(snapshot: Snapshot, path: str, entry: Entry | None = None) -> Arrival | None:
-    """How the file at PATH came to the archive, or one ENTRY of it; the source is where it was."""
+    """How the file at PATH, or one ENTRY of it, came to the archive; its source is an address."""
     search = _ArrivalSearch(snapshot, path)
     if entry is None:
         return search.arrivals().get(_Present(path))
@@ -101,7 +101,7 @@ def _rows(snapshot: Snapshot, layout: Layout, folder: str) -> Iterator[ArchivedI
             yield _row(path, "", arrival, arrival.source if arrival else "")
         for number, entry in enumerate(entries):
             own = found.get(_Present(path, number))
-            # The others came with their file.
+            # The other entries came with their file.
             if collects or (own and _is_address(own.source)):
                 source = _source(own, entry) if own else ""
                 yield _row(f"{path}#{entry.slug}", entry.title, own, source)
@@ -119,7 +119,7 @@ def _row(address: str, title: str, arrival: Arrival | None, source: str) -> Arch
 
 
 def _collects(layout: Layout, path: str, arrival: Arrival | None) -> bool:
-    """Whether a file of the archive is a collection of entries, or one thing."""
+    """Whether a file of the archive collects entries, and is not one item itself."""
     if arrival and _is_address(arrival.source):
         return True
     home = path.removeprefix(f"{archive_of(layout, path)}/")
@@ -135,36 +135,36 @@ def _source(arrival: Arrival, entry: Entry) -> str:
 
 
 class _ArrivalSearch:
-    """Things of an archive for whose arrival the history is searched."""
+    """The search for the arrivals of all items at or below a path of the archive."""
 
     def __init__(self, snapshot: Snapshot, under: str) -> None:
         self._repository, self._start, self._under = snapshot.repository, snapshot.commit, under
         files = [(path, node) for path, node in snapshot.files(under) if node.mode != SUBMODULE]
         self.entries = {path: _entries(self._repository, node) for path, node in files}
         self._names = {path: path for path in self.entries}
-        """The name that each file had at the commit that is looked at, to its name now."""
-        self._wanted = {_Present(path) for path in self.entries}
+        """The name of each file at the current commit of the search, to its name now."""
+        self._missing = {_Present(path) for path in self.entries}
         for path, entries in self.entries.items():
-            self._wanted |= {_Present(path, number) for number in range(len(entries))}
+            self._missing |= {_Present(path, number) for number in range(len(entries))}
         self._found: dict[_Present, Arrival] = {}
         self._likely: dict[_Present, Arrival] = {}
-        """For entries that were changed in the archive: when one of that title came."""
+        """For entries that changed in the archive: the arrival of one of that title."""
 
     def arrivals(self) -> dict[_Present, Arrival]:
-        """How each thing came, where the history tells."""
-        visits = follow(self._repository, self._start, self._under) if self._wanted else ()
+        """The arrival of each item, as far as the history tells."""
+        visits = follow(self._repository, self._start, self._under) if self._missing else ()
         for visit in visits:
             with suppress(ObjectDamaged):
-                self._look(visit.commit)
-            if not self._wanted:
+                self._read(visit.commit)
+            if not self._missing:
                 break
         return {**self._likely, **self._found}
 
-    def _look(self, commit: Commit) -> None:
-        """Explain by COMMIT what it brought."""
+    def _read(self, commit: Commit) -> None:
+        """Note the items that COMMIT brought."""
         parents = [self._repository.commit(each) for each in commit.parents]
         compared = compare_commit(self._repository, commit, parents[0] if parents else None)
-        bringing = _Bringing(self._repository, commit)
+        bringing = _BringingCommit(self._repository, commit)
         for path, _, new in compared.differences:
             if path in self._names and new is not None:
                 origin = compared.moves.get(path, "")
@@ -173,9 +173,9 @@ class _ArrivalSearch:
                 self._explain(path, new, list(filter(None, nodes)), origin, bringing)
 
     def _explain(
-        self, path: str, node: Node, before: list[Node], origin: str, bringing: _Bringing
+        self, path: str, node: Node, before: list[Node], origin: str, bringing: _BringingCommit
     ) -> None:
-        """A file that COMMIT made or changed; ORIGIN is its name before, where it was moved."""
+        """Note what a commit brought to the file at PATH; ORIGIN is its name before a move."""
         present = self._names[path]
         renamed = origin in self.entries or origin.startswith(f"{self._under}/")
         if origin and not renamed:
@@ -192,23 +192,23 @@ class _ArrivalSearch:
             self._came(_Present(present), bringing.arrival(origin or first))
 
     def _entry_came(self, path: str, entry: Entry, arrival: Arrival) -> None:
-        said = wording(entry.block)
+        words = wording(entry.block)
         for number, each in enumerate(self.entries[path]):
-            place = _Present(path, number)
-            if place in self._wanted and wording(each.block) == said:
-                self._came(place, arrival)
+            item = _Present(path, number)
+            if item in self._missing and wording(each.block) == words:
+                self._came(item, arrival)
                 return
         for number, each in enumerate(self.entries[path]):
             if same_title(each.title, entry.title):
                 self._likely.setdefault(_Present(path, number), arrival)
 
-    def _came(self, place: _Present, arrival: Arrival) -> None:
-        self._found.setdefault(place, arrival)
-        self._wanted.discard(place)
+    def _came(self, item: _Present, arrival: Arrival) -> None:
+        self._found.setdefault(item, arrival)
+        self._missing.discard(item)
 
 
-class _Bringing:
-    """A commit that brought something, and what it says about that."""
+class _BringingCommit:
+    """A commit that brought items, and what its message says about them."""
 
     def __init__(self, repository: Repository, commit: Commit) -> None:
         self._repository = repository
@@ -216,38 +216,39 @@ class _Bringing:
         self._named = [each for each in self._note.all("Gitmem-From") if _is_address(each)]
 
     def arrival(self, source: str) -> Arrival:
-        """The arrival of what was at SOURCE."""
+        """The arrival of the item that was at SOURCE."""
         commit, note = self._commit, self._note
         ages = (each.rpartition(" ") for each in note.all("Gitmem-Touched"))
         touched = next((time for what, _, time in ages if what == source), "")
         agent = note.agent or commit.author
         return Arrival(commit.oid, note.op, commit.time, agent, note.body, source, touched)
 
-    def claimed(self, entry: Entry, shelf: str) -> str:
-        """The address that ENTRY of the file SHELF had; each is used once.
+    def claimed(self, entry: Entry, file: str) -> str:
+        """The address that ENTRY of the archive FILE had; each is used once.
 
-        Of those of that name it is one that said the same, in the file SHELF is named after.
+        Of several of that name, one with the same text is preferred, then one of a file that FILE
+        is named after.
         """
         slug = re.escape(slug_of(entry.title))
         fits = [x for x in self._named if re.fullmatch(rf"{slug}(-[0-9]+)?", split_address(x)[1])]
-        found = max(fits, key=lambda each: self._likeness(each, entry, shelf), default="")
+        found = max(fits, key=lambda each: self._likeness(each, entry, file), default="")
         if found:
             self._named.remove(found)
         return found
 
-    def _likeness(self, address: str, entry: Entry, shelf: str) -> tuple[bool, int]:
+    def _likeness(self, address: str, entry: Entry, file: str) -> tuple[bool, int]:
         path, name = split_address(address)
         parents = map(self._repository.snapshot, self._commit.parents)
         before = (version_at(each, path, name) for each in parents)
-        said = wording(entry.block)
-        return any(each and each.says == said for each in before), _common_end(path, shelf)
+        words = wording(entry.block)
+        return any(each and each.words == words for each in before), _common_end(path, file)
 
 
-def _common_end(path: str, shelf: str) -> int:
-    """How many parts at the end of SHELF, its number aside, are those of PATH."""
-    bare = re.sub(r"-[0-9]+(?=(\.[^./]*)?$)", "", shelf)
+def _common_end(path: str, file: str) -> int:
+    """How many parts at the end of FILE, its number aside, are those of PATH."""
+    bare = re.sub(r"-[0-9]+(?=(\.[^./]*)?$)", "", file)
     ends = (
-        zip(reversed(path.split("/")), reversed(x.split("/")), strict=False) for x in (shelf, bare)
+        zip(reversed(path.split("/")), reversed(x.split("/")), strict=False) for x in (file, bare)
     )
     return max(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], each)) for each in ends)
 

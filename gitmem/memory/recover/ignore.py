@@ -1,4 +1,4 @@
-"""Leave files on disk and out of memory, for good: not captured, not held, not asked about."""
+"""Ignore files: they stay on disk, and are neither captured nor held."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gitmem.errors import BadInput, NotFound, Refused, SecretFound
 from gitmem.memory.group import Group
 from gitmem.memory.read.read import near_misses
 from gitmem.model.guards import check_message_text
+from gitmem.model.hints import Hint, call
 from gitmem.model.ignore import IgnorePattern, check_pattern, is_pattern, literal
 from gitmem.model.layout.layout import FILE as LAYOUT_FILE
 from gitmem.model.record import Record
-from gitmem.model.text.format import quoted
 from gitmem.store.repository import Snapshot
 from gitmem.store.worktree.held import HeldFolder
 from gitmem.store.worktree.ignored import Ignored, Ignoring
@@ -21,38 +21,38 @@ from gitmem.store.worktree.worktree import WorkTree
 
 
 class HeldIgnored(Record):
-    """A pattern that counts now, or would."""
+    """A pattern that is ignored now, or would be."""
 
     pattern: str
     added: bool
-    """False when it counted before."""
+    """False if it was ignored before."""
     paths: tuple[str, ...]
-    """What it fits now in the work tree."""
+    """The files in the work tree that it matches."""
     in_history: tuple[str, ...]
-    """What it fits and git has: memory, and not ignored."""
+    """The files of HEAD that it matches; they are memory and stay so."""
     near: tuple[str, ...] = ()
-    """Where it fits nothing at all: files whose names are spelled alike."""
+    """If it matches nothing: files with similar names."""
 
 
 class HeldAsked(Record):
-    """A pattern that counts no more."""
+    """A pattern that is no longer ignored."""
 
     pattern: str
 
 
 class IgnoredRow(Record):
-    """A pattern of a list."""
+    """A pattern that is ignored."""
 
     pattern: str
     at: str
     agent: str
     reason: str
     paths: int
-    """How many files it fits now."""
+    """How many files it matches now."""
 
 
 def held_ignore(group: Group, what: str, *, reason: str = "", dry_run: bool = False) -> HeldIgnored:
-    """Ignore the file or folder WHAT, or everything that fits the pattern WHAT."""
+    """Ignore the file or folder WHAT, or everything that matches the pattern WHAT."""
     check_message_text("reason", reason)
     _check_no_secret(what)
     _check_no_id(group, what)
@@ -60,11 +60,11 @@ def held_ignore(group: Group, what: str, *, reason: str = "", dry_run: bool = Fa
     text = _pattern(group, snapshot, what)
     pattern = IgnorePattern(text)
     known = [path for path, _ in snapshot.files() if pattern.fits(path)]
-    standing = tuple(_standing(group, snapshot))
-    found = tuple(path for path in standing if pattern.fits(path))
+    others = tuple(_untracked(group, snapshot))
+    found = tuple(path for path in others if pattern.fits(path))
     done = HeldIgnored(text, True, found, tuple(known))
     if not (found or known):
-        done = done._replace(near=tuple(near_misses(text.strip("/"), list(standing))))
+        done = done._replace(near=tuple(near_misses(text.strip("/"), list(others))))
     if dry_run:
         return done
     with group.writing():
@@ -80,22 +80,22 @@ def _check_no_secret(what: str) -> None:
     try:
         check_message_text("pattern", what)
     except SecretFound as error:
-        error.hint = "put * in the place of the value, or rename the file"
+        error.hint = "write * in place of the value, or rename the file"
         raise
 
 
 def _check_no_id(group: Group, what: str) -> None:
-    """Refuse the id of a version that was set aside: it is no file that could be left on disk."""
+    """Refuse the id of a version that was set aside: it names no file on disk."""
     aside = next((each for each in HeldFolder(group.gitdir) if each.id == what), None)
     if aside:
         raise BadInput(
             f"{what!r} is the id of a held version, not a path or a pattern",
-            hint=f"name the file: `gitmem held ignore {quoted(aside.path)}`",
+            hint=Hint("name the file: ", call("held ignore", aside.path)),
         )
 
 
 def held_ask(group: Group, what: str) -> HeldAsked:
-    """Take back a decision to ignore: what it fits is captured or held again."""
+    """Stop ignoring a path or a pattern: its files are captured or held again."""
     with group.writing():
         ignored = Ignored(group.gitdir)
         path = what.strip("/").removeprefix("./")
@@ -104,10 +104,10 @@ def held_ask(group: Group, what: str) -> HeldAsked:
         if not text:
             raise NotFound(
                 f"no pattern {what!r} is ignored",
-                hint="list them: `gitmem held ignore --list`",
+                hint=Hint(call("held ignore", list=True), " lists the patterns"),
             )
         ignored.keep([row for row in ignored.rows if row.pattern != text])
-        # What nobody had to look at may have to be captured now.
+        # A quiet group may have files to capture now.
         from gitmem.cache.progress import forget_quiet
 
         forget_quiet(group.gitdir)
@@ -115,16 +115,16 @@ def held_ask(group: Group, what: str) -> HeldAsked:
 
 
 def held_ignored(group: Group) -> tuple[IgnoredRow, ...]:
-    """The patterns that count, with how many files each fits."""
+    """The ignored patterns, with how many files each matches."""
     rows = Ignored(group.gitdir).rows
-    standing = list(_standing(group, group.repository.snapshot())) if rows else []
+    others = list(_untracked(group, group.repository.snapshot())) if rows else []
     return tuple(
-        IgnoredRow(*row, sum(map(IgnorePattern(row.pattern).fits, standing))) for row in rows
+        IgnoredRow(*row, sum(map(IgnorePattern(row.pattern).fits, others))) for row in rows
     )
 
 
 def _pattern(group: Group, snapshot: Snapshot, what: str) -> str:
-    """The pattern that is meant: what exists is meant itself, whatever signs its name has."""
+    """WHAT as a pattern; an existing file stands for itself, whatever characters its name has."""
     root = f"{group.worktree}/"
     path = what.removeprefix(root) if what.startswith(root) else what
     path = path.removeprefix("./").rstrip("/")
@@ -133,25 +133,25 @@ def _pattern(group: Group, snapshot: Snapshot, what: str) -> str:
     inside = bool(exact) and ".." not in parts and "." not in parts
     if inside and snapshot.node(exact) and not is_pattern(exact):
         raise _in_history(exact)
-    place = group.worktree / exact
-    if inside and os.path.lexists(place):
+    location = group.worktree / exact
+    if inside and os.path.lexists(location):
         if snapshot.node(exact):
             raise _in_history(exact)
-        return literal(exact, folder=stat.S_ISDIR(place.lstat().st_mode))
+        return literal(exact, folder=stat.S_ISDIR(location.lstat().st_mode))
     return check_pattern(path + "/" * what.endswith("/"))
 
 
 def _in_history(path: str) -> Refused:
     return Refused(
-        f"{path!r} is in this group's history, so it cannot be ignored",
-        hint="" if path == LAYOUT_FILE else f"archive it first: `gitmem rm {quoted(path)}`",
+        f"git has {path!r}, so it cannot be ignored",
+        hint="" if path == LAYOUT_FILE else Hint("archive it first: ", call("rm", path)),
         path=path,
         rule="in-history",
     )
 
 
-def _standing(group: Group, snapshot: Snapshot) -> Iterator[str]:
-    """Everything in the work tree that HEAD does not have."""
+def _untracked(group: Group, snapshot: Snapshot) -> Iterator[str]:
+    """The files and folders of the work tree that SNAPSHOT does not have."""
     if not group.worktree.is_dir():
         return
     worktree = WorkTree(group.worktree)

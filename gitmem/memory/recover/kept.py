@@ -1,4 +1,4 @@
-"""Commits that left the branch: which, by what, and what becomes of them."""
+"""Kept commits: they left the branch, and gitmem keeps them. List, restore or drop them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.searched import is_where_left
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import parse
+from gitmem.model.hints import Hint, Option, call
 from gitmem.model.record import Record
 from gitmem.store.lock import last_published
 from gitmem.store.objects.database import ObjectDamaged
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from gitmem.store.lost_commits.merge_back import Rejoined
 
 NAMED = 5
-"""KeptCommit commits that an error names."""
+"""Kept commits that an error names."""
 
 __all__ = [
     "KeptCommit",
@@ -40,34 +41,34 @@ __all__ = [
 
 
 class KeptCommit(Record):
-    """A commit that left the branch, with all that lies behind it alone."""
+    """A commit that left the branch, with the commits that only it leads to."""
 
     commit: str
     subject: str
     agent: str
     time: datetime
     how: str
-    """What the reflog says of the move that took it away; empty when it says nothing."""
+    """The reflog's line about the move that removed it; empty if it has none."""
 
 
 class KeptRestored(Record):
-    """KeptCommit commits that are part of the branch again."""
+    """Kept commits that were merged into the branch."""
 
     kept: str
     commit: str
     """Where the branch is now."""
     changed: bool = True
-    """False when they were part of the branch before."""
+    """False if they were part of the branch before."""
 
 
 class KeptDropped(Record):
-    """KeptCommit commits that nothing leads to any more."""
+    """Kept commits that gitmem no longer keeps."""
 
     kept: str
 
 
 def _departure(group: Group) -> Departure | None:
-    """What left the branch since the last writer of ours, and nobody has dealt with yet."""
+    """What left the branch since gitmem last wrote, and is neither put back nor kept yet."""
     if is_where_left(group):
         return None
     from gitmem.store.lost_commits.departures import departure
@@ -75,23 +76,23 @@ def _departure(group: Group) -> Departure | None:
     with suppress(ObjectDamaged):
         tip, published = group.repository.tip(), last_published(group.gitdir)
         objects = group.repository.objects
-        with objects.probing():  # the reflog may name what a gc has taken: that is no damage
+        with objects.probing():  # the reflog may name objects that a gc removed: that is not damage
             return departure(group.gitdir, objects, published, tip)
     return None
 
 
 def waiting(group: Group) -> str:
-    """What left the branch though nobody meant it, in words, until a command puts it back."""
+    """What left the branch by accident, as a sentence, until a command puts it back."""
     left = _departure(group)
     if left is None or left.meant:
         return ""
     moved = f" by `{left.how}`" if left.how else ""
     names = ", ".join(head[:10] for head in left.heads)
-    return f"{names} left the branch{moved}; put it back: gitmem capture"
+    return Hint(f"{names} left the branch{moved}; to put it back: ", call("capture"))
 
 
 def kept_list(group: Group) -> tuple[KeptCommit, ...]:
-    """What left the branch and is kept, newest first; also what the next command will keep."""
+    """The kept commits, newest first, also those that the next command will keep."""
     from gitmem.store.lost_commits.kept import kept_refs, let_go, newest_copy, rebuilt
     from gitmem.store.lost_commits.reflog import moves_from
     from gitmem.store.refs.files import read_log
@@ -101,23 +102,23 @@ def kept_list(group: Group) -> tuple[KeptCommit, ...]:
     if left and left.meant:
         heads = {newest_copy(group.gitdir, head) for head in left.heads}
         oids |= heads - let_go(group.gitdir)
-    said = moves_from(read_log(group.gitdir, BRANCH).lines) if oids else {}
-    said.update((new, said[old]) for old, new in rebuilt(group.gitdir).items() if old in said)
+    moves = moves_from(read_log(group.gitdir, BRANCH).lines) if oids else {}
+    moves.update((new, moves[old]) for old, new in rebuilt(group.gitdir).items() if old in moves)
     found = []
     for oid in oids:
         with suppress(Damaged):
             commit = group.repository.commit(oid)
             note = parse(commit.message)
             agent = note.agent or commit.author
-            found.append(KeptCommit(oid, note.subject, agent, commit.time, said.get(oid, "")))
+            found.append(KeptCommit(oid, note.subject, agent, commit.time, moves.get(oid, "")))
     return tuple(sorted(found, key=lambda each: (each.time, each.commit), reverse=True))
 
 
 def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -> KeptRestored:
     """Merge kept commits into the branch: what others did since stays.
 
-    All of them become history again, so that a credential in any of them is refused, unless
-    nobody wants to hear of what the rules in ALLOW_SECRET have found.
+    All of them become history again, so a credential in any of them is refused, except those that
+    the rules in ALLOW_SECRET find.
     """
     from gitmem.memory.context.exposed import acknowledge_in_place
 
@@ -130,9 +131,9 @@ def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -
             raise
         return KeptRestored(oid, group.repository.tip(), changed=False)
     permitted = frozenset(allow_secret)
-    exposed = _permitted(group, oid, permitted)  # before the lock: nobody waits for a search
+    exposed = _permitted(group, oid, permitted)  # before the lock, because the search is slow
     with group.writing() as writer:
-        copy = find_kept(group, oid)  # another, where this writer could not read all of it
+        copy = find_kept(group, oid)  # another, if this writer could not read all of it
         if copy != oid:
             oid, exposed = copy, _permitted(group, copy, permitted)
         landed = writer.bring_back(oid)
@@ -140,15 +141,15 @@ def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -
             acknowledge_in_place(group, exposed)
     if not landed:
         raise Conflict(
-            f"commit {oid[:10]} cannot be merged into the branch: a file is in the way",
-            hint=f"bring files back one by one with `gitmem restore PATH --at {oid[:10]}`",
+            f"merging commit {oid[:10]} into the branch failed: a file is in the way",
+            hint=_one_by_one(oid),
             commit=oid,
         )
     return KeptRestored(oid, landed)
 
 
 def _permitted(group: Group, oid: str, permitted: frozenset[str]) -> list[Exposed]:
-    """What the branch would expose with the commit OID; refused unless its rules are PERMITTED."""
+    """The credentials that the branch would expose with the commit OID, if all are PERMITTED."""
     from gitmem.memory.context.exposed import exposed_beside
 
     exposed = exposed_beside(group, oid)
@@ -158,14 +159,19 @@ def _permitted(group: Group, oid: str, permitted: frozenset[str]) -> list[Expose
     return exposed
 
 
+def _one_by_one(oid: str) -> Hint:
+    return Hint("restore files one by one: ", call("restore", "PATH", at=oid[:10]))
+
+
 def _exposing(oid: str, found: list[Exposed]) -> SecretFound:
     first = found[0]
     where = f"{first.path} line {first.line}" if first.line else f"the name of {first.path}"
     where = where if first.path else "its message"
     return SecretFound(
         f"commit {first.commit[:10]} holds what looks like a credential ({first.rule}): {where}",
-        hint=f"bring files back one by one with `gitmem restore PATH --at {oid[:10]}`; if it is no "
-        f"secret, repeat with --allow-secret {first.rule}",
+        hint=_one_by_one(oid)
+        + "; if it is not a secret, repeat with "
+        + Hint(Option("allow_secret", first.rule)),
         commit=first.commit,
         path=first.path,
         rule=first.rule,
@@ -174,12 +180,12 @@ def _exposing(oid: str, found: list[Exposed]) -> SecretFound:
 
 
 def kept_drop(group: Group, what: str) -> KeptDropped:
-    """Keep commits no longer: a `git gc` of a person's may remove them for good."""
+    """Stop keeping commits: a `git gc` may then remove them for good."""
     from gitmem.memory.context.exposed import scan_beside
     from gitmem.store.lost_commits.kept import note_let_go, release
 
     with suppress(NotFound, BadInput):
-        # Once it is gone, nobody can tell what was found in it alone.
+        # Once it is gone, its credentials can no longer be found.
         scan_beside(group, also=[find_kept(group, what)])
     with group.writing() as writer:
         oid = find_kept(group, what)
@@ -190,7 +196,7 @@ def kept_drop(group: Group, what: str) -> KeptDropped:
 
 
 def _copies_behind(group: Group, oid: str) -> set[str]:
-    """The rebuilt commits that only the kept commit OID leads to: what they lack is let go, too."""
+    """The rebuilt commits that only the kept commit OID leads to."""
     from gitmem.store.history.ancestry import reached
     from gitmem.store.lost_commits.kept import kept_refs, rebuilt
 
@@ -205,7 +211,7 @@ def _copies_behind(group: Group, oid: str) -> set[str]:
 
 
 def find_kept(group: Group, what: str) -> str:
-    """The one kept commit that WHAT names: its id, the first digits of that, or its ref."""
+    """The kept commit that WHAT names: its id, the first digits of its id, or its ref."""
     start = _digits(what)
     known = kept_list(group)
     commits = {each.commit for each in known if start}
@@ -216,16 +222,17 @@ def find_kept(group: Group, what: str) -> str:
         names = ", ".join(oid[: len(start) + 4] for oid in found[:NAMED])
         more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
         raise BadInput(
-            f"{what!r} is the start of {len(found)} kept commits",
+            f"{len(found)} kept commits begin with {what!r}",
             hint=f"give more digits: {names}{more}",
             kept=found,
         )
-    hint = "list them: `gitmem kept`" if known else "no commits are kept in this group"
+    listed = Hint(call("kept"), " lists the kept commits")
+    hint = listed if known else "this group has no kept commits"
     raise NotFound(f"no kept commit {what!r} in group {group.name}", hint=hint, kept=what)
 
 
 def _copies(group: Group, start: str, among: set[str]) -> list[str]:
-    """Those AMONG some commits that stand for one whose id begins with START."""
+    """Those AMONG some commits that replace one whose id begins with START."""
     from gitmem.store.lost_commits.kept import newest_copy, rebuilt
 
     olds = [old for old in rebuilt(group.gitdir) if start and old.startswith(start)]
@@ -233,14 +240,14 @@ def _copies(group: Group, start: str, among: set[str]) -> list[str]:
 
 
 def _digits(what: str) -> str:
-    """WHAT as ids are written; the ref of a kept commit ends with the first digits of its id."""
+    """WHAT in lower case, without the prefix of the refs of kept commits."""
     from gitmem.store.lost_commits.kept import KEPT
 
     return what.removeprefix(KEPT).lower()
 
 
 def _on_branch(group: Group, what: str) -> str:
-    """The commit WHAT, if it is part of the branch: somebody has brought it back before."""
+    """The commit WHAT, if it is part of the branch already; else empty."""
     from gitmem.store.history.ancestry import is_behind
     from gitmem.store.history.log import commits_like
     from gitmem.store.lost_commits.kept import newest_copy, rebuilt

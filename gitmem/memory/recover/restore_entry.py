@@ -1,7 +1,7 @@
-"""Bring back one entry: out of the archive, or as it once stood, to the place that it had.
+"""Restore one entry: from the archive, or as it was at a commit, to its place in its file.
 
-An archived entry moves back line for line. One that was deleted comes from the newest version of
-its file in which it stood. One that stands there is replaced where somebody says by which version.
+An archived entry moves back line for line. A deleted one comes from the newest version of its file
+that had it. One that exists is replaced only by a version that the caller names.
 """
 
 from __future__ import annotations
@@ -11,25 +11,18 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
-from gitmem.errors import BadInput, Conflict, Damaged, NotFound
-from gitmem.memory.curate.archive import archive_places
-from gitmem.memory.entries.entries import address_parts, locate_entry
+from gitmem.errors import BadInput, Damaged, NotFound
+from gitmem.memory.curate.archive import archive_paths
+from gitmem.memory.entries.move_entry import title_taken
+from gitmem.memory.entries.targets import address_parts, locate_entry
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.recover.archived import arrival_of
-from gitmem.memory.recover.versions import (
-    EntryVersion,
-    Restored,
-    choose,
-    command,
-    version_at,
-    versions,
-)
+from gitmem.memory.recover.versions import EntryVersion, Restored, choose, version_at, versions
 from gitmem.memory.resolve import resolve
 from gitmem.memory.write.apply import decoded
-from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.capture import capture_paths
 from gitmem.memory.write.changeset import Changeset
-from gitmem.memory.write.open_edits import scan_edits
 from gitmem.memory.write.write import Allowed, describe
 from gitmem.model.commit_messages import Note, title_of_change
 from gitmem.model.entries.blocks import (
@@ -45,282 +38,264 @@ from gitmem.model.entries.edit import Put, under_its_status
 from gitmem.model.entries.lines import BOM
 from gitmem.model.entries.placement import add, put_back, replace, take_all
 from gitmem.model.guards import allowance, check_message_text, check_secrets
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.archives import archive_of, is_archived
-from gitmem.model.layout.layout import Layer
 from gitmem.store.history.diff import hunks
 from gitmem.store.lost_commits.unreadable import lost_files
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.plan import Plan, Step
 
 
-class _Wanted(NamedTuple):
-    """What somebody wants to have back."""
+class _EntryRequest(NamedTuple):
+    """The entry to restore: the same for every snapshot that it is planned on."""
 
     home: str
-    """The file in which it stood."""
+    """The file that it belongs to."""
     name: str
-    shelf: str = ""
-    """Where in the archive it is, if that was said: the file ..."""
-    shelved: str = ""
-    """... and the name that it has there ..."""
+    archive_file: str = ""
+    """The file of the archive that the caller named ..."""
+    archived_name: str = ""
+    """... the entry's name in it ..."""
     since: str = ""
-    """... since this commit."""
+    """... and the commit that moved it there."""
     at: str = ""
     previous: bool = False
+    versions: Sequence[EntryVersion] = ()
+    """The versions that may come back: the newest, and for `previous` the one before."""
+    lately: EntryVersion | None = None
+    """As HEAD has it, before edits in the work tree are captured."""
 
     @property
-    def asked(self) -> bool:
-        """True when a version was asked for."""
+    def names_version(self) -> bool:
+        """Whether the caller named a version."""
         return bool(self.at or self.previous)
 
-
-def is_address(group: Group, given: str) -> bool:
-    """Whether GIVEN names an entry, and not a file whose name has such a mark."""
-    path, name = split_address(given)
-    if not name:
-        return False
-    snapshot = group.repository.snapshot()
-    if snapshot.node(given):
-        return False
-    layout = layout_at(group, snapshot).layout
-    return ".md#" in given or bool(layout.layer(path)) or bool(snapshot.oid(path))
+    @property
+    def version(self) -> EntryVersion | None:
+        """The version to restore if the entry does not exist."""
+        if self.lately and not self.names_version:
+            return self.lately
+        return self.versions[0] if self.versions else None
 
 
 def restore_entry(
     group: Group, address: str, *, at: str, previous: bool, reason: str, allowed: Allowed
 ) -> Restored:
-    """Bring back the entry at ADDRESS, which may be one in the archive, as one commit."""
+    """Restore the entry at ADDRESS, which may be one in the archive, as one commit."""
     note = group.note("restore", reason=reason)
-    wanted = _wanted(group, address)._replace(at=at, previous=previous)
-    # The past is searched before the lock is taken: it may be long, and does not change.
-    known = _known(group, wanted)
-    with group.writing(late=not wanted.asked) as writer:
+    request = _request(group, address)._replace(at=at, previous=previous)
+    # The history is searched before the lock is taken: it may be long, and does not change.
+    request = request._replace(versions=_known_versions(group, request))
+    with group.writing(late=not request.names_version) as writer:
         head = group.repository.snapshot()
-        work = _Work(group, wanted, known, note, allowed)
-        if not wanted.shelf:
-            work.lately = version_at(head, wanted.home, wanted.name)
-        scan = scan_edits(writer.repository, writer.worktree, work.places(head))
-        capture_edits(writer, scan)
-        published = writer.publish(work.plan)
-        done = work.done._replace(**published.completion)
-    if work.stands:
-        raise choose(group.repository.snapshot(), wanted.home, work.stands)
-    return done
+        if not request.archive_file:
+            request = request._replace(lately=version_at(head, request.home, request.name))
+        capture_paths(writer, [request.home, *_archive_files(group, head, request)])
+        published = writer.publish(
+            lambda snapshot: _EntryRestore(group, request, note, allowed, snapshot).plan()
+        )
+    done = published.result
+    if isinstance(done, str):
+        raise choose(group.repository.snapshot(), request.home, done)
+    return done._replace(**published.completion)
 
 
-def _wanted(group: Group, address: str) -> _Wanted:
+def _request(group: Group, address: str) -> _EntryRequest:
     snapshot = group.repository.snapshot()
     layout = layout_at(group, snapshot).layout
     path, name = address_parts(group, snapshot, layout, address)
     check_message_text("path", f"{path}#{name}")
     if not is_archived(layout, path):
-        return _Wanted(path, name)
+        return _EntryRequest(path, name)
     path, entry = locate_entry(group, snapshot, layout, address)
     arrival = arrival_of(snapshot, path, entry)
     if arrival and arrival.source:
-        return _Wanted(*split_address(arrival.source), path, entry.slug, arrival.commit)
-    return _Wanted(path.removeprefix(f"{archive_of(layout, path)}/"), entry.slug, path, entry.slug)
+        return _EntryRequest(*split_address(arrival.source), path, entry.slug, arrival.commit)
+    home = path.removeprefix(f"{archive_of(layout, path)}/")
+    return _EntryRequest(home, entry.slug, path, entry.slug)
 
 
-def _known(group: Group, wanted: _Wanted) -> list[EntryVersion]:
-    """The versions that may be meant: the newest, and where asked for one that says otherwise."""
-    if wanted.since and not wanted.asked:
-        parents = group.repository.commit(wanted.since).parents
-        before = (version_at(group.repository.snapshot(x), *wanted[:2]) for x in parents)
+def _known_versions(group: Group, request: _EntryRequest) -> list[EntryVersion]:
+    """The versions that may come back."""
+    home, name = request.home, request.name
+    if request.since and not request.names_version:
+        parents = group.repository.commit(request.since).parents
+        before = (version_at(group.repository.snapshot(each), home, name) for each in parents)
         return list(filter(None, before))
-    if not wanted.at:
-        past = versions(group.repository.snapshot(), wanted.home, wanted.name)
-        return list(islice(past, 2 if wanted.previous else 1))
-    then = group.repository.snapshot(resolve(group, wanted.at))
-    if lost_files(then, wanted.home):  # it is back, but the commit has an older version
+    if not request.at:
+        past = versions(group.repository.snapshot(), home, name)
+        return list(islice(past, 2 if request.previous else 1))
+    then = group.repository.snapshot(resolve(group, request.at))
+    if lost_files(then, home):  # it is back, but the commit has an older version
         raise Damaged(
-            f"{wanted.home} of {then.commit[:10]} was left out of it because it could not be read",
-            hint=f"restore the file: `{command('restore', wanted.home, '--at', then.commit[:10])}`",
-            path=wanted.home,
+            f"{home} of {then.commit[:10]} was left out of it because it could not be read",
+            hint=Hint("restore the file: ", call("restore", home, at=then.commit[:10])),
+            path=home,
         )
-    layout = layout_at(group, then).layout
-    path, entry = locate_entry(group, then, layout, f"{wanted.home}#{wanted.name}")
+    path, entry = locate_entry(group, then, layout_at(group, then).layout, f"{home}#{name}")
     return [EntryVersion(then.commit, path, decoded(path, then.read(path) or b""), entry)]
 
 
-class _Work:
-    """One entry on its way back; planned again when the branch moves in between."""
+def _archive_files(group: Group, snapshot: Snapshot, request: _EntryRequest) -> list[str]:
+    """The files of the archive that the entry may be in."""
+    if request.archive_file:
+        return [request.archive_file]
+    return list(archive_paths(snapshot, layout_at(group, snapshot).layout, request.home))
+
+
+_EntryPlan = Plan[Restored | str]
+"""Its result is a str, the entry's slug, if the entry exists and the caller named no version."""
+
+
+class _EntryRestore:
+    """A request, carried out on one snapshot."""
 
     def __init__(
         self,
         group: Group,
-        wanted: _Wanted,
-        known: list[EntryVersion],
+        request: _EntryRequest,
         note: Note,
         allowed: Allowed,
+        snapshot: Snapshot,
     ) -> None:
-        self._group, self._wanted, self._known = group, wanted, known
-        self._note, self._allowed = note, allowed
-        self.lately: EntryVersion | None = None
-        """As it was last written, before edits in the work tree."""
-        self.stands = ""
-        """Its slug, when it stands there and nobody said which other version shall."""
-        self.done = Restored("", "", ())
+        self._group, self._request, self._note, self._allowed = group, request, note, allowed
+        self._snapshot, self._draft = snapshot, Changeset(snapshot)
+        self._layout = layout_at(group, snapshot).layout
+        self._layer = self._layout.layer_of(request.home)
 
-    def places(self, snapshot: Snapshot) -> list[str]:
-        """The files that may change: its own, and those of the archive where it may be."""
-        home, shelf = self._wanted.home, self._wanted.shelf
-        layout = layout_at(self._group, snapshot).layout
-        return [home, *([shelf] if shelf else archive_places(snapshot, layout, home))]
-
-    def plan(self, snapshot: Snapshot) -> Plan[None]:
+    def plan(self) -> _EntryPlan:
         """The file with the entry in it, and the archive without it."""
-        self.stands, self.done = "", Restored("", snapshot.commit, ())
-        draft = Changeset(snapshot)
-        standing = self._standing(draft)
-        if standing and not self._is_twin(draft, standing):
-            return self._replaced(draft, standing)
-        lost = self._wanted.asked or self.lately is not None  # and not put away
-        shelved = None if lost and not self._wanted.shelf else self._shelved(draft)
-        if shelved:
-            return self._moved_back(draft, *shelved)
-        then = self._then
+        request = self._request
+        standing = self._standing()
+        if standing and not self._is_twin(standing):
+            return self._replaced(standing)
+        is_lost = request.names_version or request.lately is not None  # and not archived
+        if request.archive_file or not is_lost:
+            archived = self._archived()
+            if archived:
+                return self._moved_back(*archived)
+        then = request.version
         if then is None:
-            raise self._never(draft)
-        return self._plan(draft, self._inserted(draft, then.entry.block), then.entry.block, then)
+            raise self._unknown()
+        return self._plan(self._inserted(then.entry.block), then.entry.block, then)
 
-    def _standing(self, draft: Changeset) -> Entry | None:
-        """The entry that stands where this one shall; a slug may be another's by now."""
-        known, shelved = parse(draft.text(self._wanted.home)), self._wanted.shelf
-        if not shelved:
-            return named(known, self._wanted.name)
-        title = find(parse(draft.text(shelved)), self._wanted.shelved).title
+    def _standing(self) -> Entry | None:
+        """The entry that is in the file now; its slug may belong to another by now."""
+        request = self._request
+        known = parse(self._draft.text(request.home))
+        if not request.archive_file:
+            return named(known, request.name)
+        title = find(parse(self._draft.text(request.archive_file)), request.archived_name).title
         return next((each for each in known if same_title(each.title, title)), None)
 
-    def _is_twin(self, draft: Changeset, standing: Entry) -> bool:
-        """Whether an archived entry had others of its title beside it, of which STANDING is one."""
-        if not self._wanted.shelf or self._wanted.asked or self._then is None:
+    def _is_twin(self, standing: Entry) -> bool:
+        """Whether the archived entry had others of its title beside it, such as STANDING."""
+        request = self._request
+        if not request.archive_file or request.names_version or request.version is None:
             return False
-        texts = (self._then.text, draft.text(self._wanted.home))
+        texts = (request.version.text, self._draft.text(request.home))
         then, now = (sum(same_title(x.title, standing.title) for x in parse(y)) for y in texts)
         return now < then
 
-    @property
-    def _then(self) -> EntryVersion | None:
-        """The version that comes back where none stands."""
-        if self.lately and not self._wanted.asked:
-            return self.lately
-        return self._known[0] if self._known else None
-
-    def _replaced(self, draft: Changeset, standing: Entry) -> Plan[None]:
-        """Only its own lines change; unasked, only what an edit did to it is taken back."""
-        wanted, said = self._wanted, wording(standing.block)
-        if wanted.shelf:
-            raise _taken(wanted, standing)
-        known = self._known if wanted.asked else [self.lately] if self.lately else []
-        other = next((each for each in known if each.says != said), None)
+    def _replaced(self, standing: Entry) -> _EntryPlan:
+        """Change the lines of STANDING only; without a named version, only undo an edit."""
+        request, address = self._request, f"{self._request.home}#{standing.slug}"
+        if request.archive_file:
+            raise title_taken(request.home, standing)
+        lately = [request.lately] if request.lately else []
+        known = request.versions if request.names_version else lately
+        other = next((each for each in known if each.words != wording(standing.block)), None)
         if other:
-            text = replace(draft.text(wanted.home), standing, other.entry.block)
-            now = next(x for x in parse(text) if wording(x.block) == other.says)
-            layer = self._layer(draft)
-            text = under_its_status(Put(text, now.slug, created=False), standing, layer).text
-            return self._plan(draft, text, other.entry.block, other)
-        if wanted.previous:
+            text = replace(self._draft.text(request.home), standing, other.entry.block)
+            now = next(x for x in parse(text) if wording(x.block) == other.words)
+            text = under_its_status(Put(text, now.slug, created=False), standing, self._layer).text
+            return self._plan(text, other.entry.block, other)
+        if request.previous:
             raise NotFound(
-                f"{wanted.home}#{standing.slug} has no earlier version",
-                hint=f"see the history of its file: `{command('log', wanted.home)}`",
+                f"{address} has no earlier version",
+                hint=Hint("see the history of its file: ", call("log", request.home)),
             )
-        if wanted.at:
-            address = f"{wanted.home}#{standing.slug}"
-            self.done = self.done._replace(from_commit=known[0].commit, address=address)
-        else:
-            self.stands = standing.slug
-        return Plan((), None)
+        if request.at:
+            return Plan((), Restored("", known[0].commit, (), address=address))
+        return Plan((), standing.slug)
 
-    def _shelved(self, draft: Changeset) -> tuple[str, Entry] | None:
-        """Where in the archive it is: as named, or as it last stood, or else by its name."""
-        if self._wanted.shelf:
-            path = self._wanted.shelf
-            return path, find(parse(draft.text(path)), self._wanted.shelved)
-        known = self._on_shelves(draft)
-        newest = self._known[0] if self._known else None
-        exact = [each for each in known if newest and wording(each[1].block) == newest.says]
-        found = exact or self._alike(known)
+    def _archived(self) -> tuple[str, Entry] | None:
+        """The entry in the archive: as named, or by its last wording, or else by its name."""
+        request = self._request
+        if request.archive_file:
+            entries = parse(self._draft.text(request.archive_file))
+            return request.archive_file, find(entries, request.archived_name)
+        known = self._in_archive()
+        newest = request.versions[0].words if request.versions else None
+        exact = [each for each in known if wording(each[1].block) == newest]
+        first = named([entry for _, entry in known], request.name)
+        alike = [each for each in known if first and same_title(each[1].title, first.title)]
+        found = exact or alike
         return found[-1] if found else None
 
-    def _on_shelves(self, draft: Changeset) -> list[tuple[str, Entry]]:
-        files = [path for path in self.places(draft.snapshot)[1:] if draft.is_file(path)]
-        return [(path, entry) for path in files for entry in _readable(draft, path)]
+    def _in_archive(self) -> list[tuple[str, Entry]]:
+        paths = _archive_files(self._group, self._snapshot, self._request)
+        files = [path for path in paths if self._draft.is_file(path)]
+        return [(path, entry) for path in files for entry in self._readable(path)]
 
-    def _alike(self, known: Sequence[tuple[str, Entry]]) -> list[tuple[str, Entry]]:
-        first = named([entry for _, entry in known], self._wanted.name)
-        return [each for each in known if first and same_title(each[1].title, first.title)]
+    def _readable(self, path: str) -> tuple[Entry, ...]:
+        with suppress(BadInput):
+            return parse(self._draft.text(path))
+        return ()
 
-    def _moved_back(self, draft: Changeset, path: str, entry: Entry) -> Plan[None]:
-        rest, (block,) = take_all(draft.text(path), [entry])
+    def _moved_back(self, path: str, entry: Entry) -> _EntryPlan:
+        rest, (block,) = take_all(self._draft.text(path), [entry])
         if rest.strip(f"{BOM} \t\r\n"):
-            draft.put(path, rest.encode())
+            self._draft.put(path, rest.encode())
         else:
-            draft.drop(path)  # it was made for such entries, and says nothing any more
-        self.done = self.done._replace(source=f"{path}#{entry.slug}")
-        return self._plan(draft, self._inserted(draft, block), block, self._then)
+            self._draft.drop(path)  # it was made for archived entries, and is empty now
+        text = self._inserted(block)
+        return self._plan(text, block, self._request.version, f"{path}#{entry.slug}")
 
-    def _inserted(self, draft: Changeset, block: str) -> str:
-        """The file with BLOCK where the entry last stood; one that is gone has it alone."""
-        text, then = draft.text(self._wanted.home), self._then
-        if then is None or not draft.is_file(self._wanted.home):
-            return add(text, block, self._layer(draft))
-        return put_back(text, block, then.text, then.entry, hunks, layer=self._layer(draft))
-
-    def _layer(self, draft: Changeset) -> Layer | None:
-        return layout_at(self._group, draft.snapshot).layout.layer_of(self._wanted.home)
+    def _inserted(self, block: str) -> str:
+        """The file with BLOCK where the entry was last; a file that is gone holds it alone."""
+        home, then = self._request.home, self._request.version
+        text = self._draft.text(home)
+        if then is None or not self._draft.is_file(home):
+            return add(text, block, self._layer)
+        return put_back(text, block, then.text, then.entry, hunks, layer=self._layer)
 
     def _plan(
-        self, draft: Changeset, changed: str, block: str, then: EntryVersion | None
-    ) -> Plan[None]:
-        home, snapshot = self._wanted.home, draft.snapshot
-        draft.put(home, changed.encode())
+        self, text: str, block: str, then: EntryVersion | None, source: str = ""
+    ) -> _EntryPlan:
+        """Publish TEXT as the file, with BLOCK in it, which THEN or the archived SOURCE had."""
+        home, draft, snapshot = self._request.home, self._draft, self._snapshot
+        draft.put(home, text.encode())
         before = b"\n".join(snapshot.read(each) or b"" for each in draft.changes)
-        check_secrets(home, changed.encode(), before, self._allowed.secrets)
+        check_secrets(home, text.encode(), before, self._allowed.secrets)
         if not self._allowed.policy:
-            draft.check_policies(layout_at(self._group, snapshot).layout)
-        entry = next(each for each in parse(changed) if wording(each.block) == wording(block))
+            draft.check_policies(self._layout)
+        entry = next(each for each in parse(text) if wording(each.block) == wording(block))
         files = draft.changes.items()
-        self.done = self.done._replace(
-            from_commit=then.commit if then else snapshot.commit,
-            changes=tuple(describe(path, snapshot.read(path), data) for path, data in files),
-            address=f"{home}#{entry.slug}",
-        )
-        return Plan((Step(draft.changes, self._noted(block, then)),), None)
-
-    def _noted(self, block: str, then: EntryVersion | None) -> Note:
         restores = [("Gitmem-Restores", then.commit)] if then else []
-        source = self.done.source or (then.address if then else "")
-        return self._note._replace(
+        origin = source or (then.address if then else "")
+        note = self._note._replace(
             title=title_of_change(None, block.encode()),
-            paths=(self._wanted.home,),
-            extra=(*restores, ("Gitmem-From", source), *allowance(self._allowed.secrets)),
+            paths=(home,),
+            extra=(*restores, ("Gitmem-From", origin), *allowance(self._allowed.secrets)),
         )
+        done = Restored(
+            "",
+            then.commit if then else snapshot.commit,
+            tuple(describe(path, snapshot.read(path), data) for path, data in files),
+            address=f"{home}#{entry.slug}",
+            source=source,
+        )
+        return Plan((Step(draft.changes, note),), done)
 
-    def _never(self, draft: Changeset) -> NotFound:
-        """Nobody has ever heard of it: say what there is."""
-        home = self._wanted.home
-        known = [*_readable(draft, home), *(entry for _, entry in self._on_shelves(draft))]
+    def _unknown(self) -> NotFound:
+        """The error for an entry that never existed; its hint names similar ones."""
+        home, name = self._request.home, self._request.name
+        known = [*self._readable(home), *(entry for _, entry in self._in_archive())]
         try:
-            find(known, self._wanted.name)
+            find(known, name)
         except NotFound as error:
-            error.message = f"there never was an entry {self._wanted.name!r} in {home}"
+            error.message = f"no entry {name!r} in {home}, now or earlier"
             error.args = (error.message,)
             return error
-        raise AssertionError("it was looked for before")
-
-
-def _readable(draft: Changeset, path: str) -> tuple[Entry, ...]:
-    with suppress(BadInput):
-        return parse(draft.text(path))
-    return ()
-
-
-def _taken(wanted: _Wanted, standing: Entry) -> Conflict:
-    return Conflict(
-        f"{wanted.home} has an entry {standing.title!r} already",
-        hint=f"compare them: `{command('entries', f'{wanted.home}#{standing.slug}')}`; "
-        "give one of them another title, or write what is new into the other",
-        path=wanted.home,
-        entry=standing.slug,
-    )
+        raise AssertionError("the entry was searched for before")

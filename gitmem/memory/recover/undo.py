@@ -1,9 +1,9 @@
-"""Take back what commits did, and leave alone what others did since."""
+"""Undo commits, and keep what others did since."""
 
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
@@ -18,12 +18,12 @@ from gitmem.memory.write.write import Change, describe
 from gitmem.model.commit_messages import PARTLY, UNDOES
 from gitmem.model.commit_messages import parse as parse_message
 from gitmem.model.entries.blocks import parse, wording
-from gitmem.model.entries.placement import undone
+from gitmem.model.entries.placement import undone as undone_entries
+from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import Layer
 from gitmem.model.paths import check_path
 from gitmem.model.record import Record
 from gitmem.model.secrets.find import find_new_in_bytes
-from gitmem.model.text.format import quoted
 from gitmem.model.text.merge import merge
 from gitmem.store.history.diff import hunks
 from gitmem.store.history.log import locate, walk
@@ -35,11 +35,19 @@ from gitmem.store.repository import Commit, Repository, Snapshot
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.transaction.plan import Plan, Step
 
-__all__ = ["NotUndone", "Undone", "undo"]
+LayerOf = Callable[[str], Layer | None]
+
+
+class NotUndone(Record):
+    """A file in which a commit could not be undone cleanly, and why; it is left as it is."""
+
+    commit: str
+    path: str
+    why: str
 
 
 class Undone(Record):
-    """Commits whose effect is gone, in one new commit."""
+    """Commits that were undone, in one new commit."""
 
     commit: str
     undone: tuple[str, ...]
@@ -48,12 +56,19 @@ class Undone(Record):
     captured: tuple[Captured, ...] = ()
     pending: bool = False
     reopened: tuple[str, ...] = ()
-    """Checkpoints of transcripts whose ranges are open again by it."""
+    """Checkpoints of transcripts whose ranges are open again."""
 
     @property
     def changed(self) -> bool:
-        """False when there was nothing to take back."""
+        """False if there was nothing to undo."""
         return bool(self.changes or self.undone)
+
+
+class _Undoing(NamedTuple):
+    """What a plan does: the result, and the commits that it undoes in part."""
+
+    done: Undone
+    partly: tuple[str, ...]
 
 
 def undo(
@@ -65,42 +80,37 @@ def undo(
     agent: str = "",
     reason: str = "",
 ) -> Undone:
-    """Revert the named commits, or the last N, or all of a session or an agent, as one commit."""
+    """Undo the named COMMITS, or the LAST so many, or all of a session or agent, as one commit."""
     if sum((bool(commits), bool(last), bool(session or agent))) > 1 or last < 0:
         raise BadInput(
-            "say either which commits, how many, or whose",
-            hint="for example `gitmem undo --last 2`, or `gitmem undo --session ID`",
+            "name either commits, a number of commits, or a session or agent",
+            hint=Hint("for example ", call("undo", last="2"), ", or ", call("undo", session="ID")),
         )
     note = group.note("undo", reason=reason)
-    wanted = [resolve(group, each) for each in commits]
+    named = [resolve(group, each) for each in commits]
     with group.writing() as writer:
-        chosen = _chosen(group.repository, wanted, last, session, agent)
-        for path in _touched(group.repository, chosen):
+        chosen = _chosen(group.repository, named, last, session, agent)
+        for path in _paths_of(group.repository, chosen):
             writer.capture(path)
-        layout = layout_of(group)
-        work = Reversal(chosen, layout.layer_of)
-        words = _only_words(group.repository, chosen)
+        layer_of = layout_of(group).layer_of
+        empty = _without_files(group.repository, chosen)
 
-        def plan(snapshot: Snapshot) -> Plan[None]:
-            files = work.files(snapshot)
-            if not files and not words:
-                return Plan((), None)
-            undone = tuple((UNDOES, each) for each in (*work.undone, *words))
-            extra = (*undone, *((PARTLY, each) for each in work.partly))
-            done = note._replace(title=_title(chosen), paths=tuple(files), extra=extra)
-            return Plan((Step(files, done),), None)
+        def plan(snapshot: Snapshot) -> Plan[_Undoing]:
+            files, done, partly = _reverted(chosen, snapshot, layer_of)
+            done = done._replace(undone=(*done.undone, *empty))
+            if not files and not empty:
+                return Plan((), _Undoing(done, partly))
+            trailers = (*((UNDOES, x) for x in done.undone), *((PARTLY, x) for x in partly))
+            message = note._replace(title=_title(chosen), paths=tuple(files), extra=trailers)
+            return Plan((Step(files, message),), _Undoing(done, partly))
 
         published = writer.publish(plan)
-    undone = (*work.undone, *words)
-    reopened = _reopened(group, {*undone, *work.partly})
-    return Undone(
-        published.commit,
-        undone,
-        work.changes,
-        tuple(work.left),
-        published.captured,
-        published.pending,
-        reopened,
+    done, partly = published.result
+    return done._replace(
+        commit=published.commit,
+        captured=published.captured,
+        pending=published.pending,
+        reopened=_reopened(group, {*done.undone, *partly}),
     )
 
 
@@ -110,7 +120,7 @@ def _reopened(group: Group, undone: set[str]) -> tuple[str, ...]:
         return ()
     from gitmem.memory.transcripts.transcripts import checkpoint_state, query_messages, tip_of
 
-    with suppress(GitmemError, OSError):  # what was to be done is done
+    with suppress(GitmemError, OSError):  # the undo itself is done
         found = query_messages(
             group, tip_of(group), lambda connection: checkpoint_state(connection).reopened
         )
@@ -118,50 +128,47 @@ def _reopened(group: Group, undone: set[str]) -> tuple[str, ...]:
     return ()
 
 
-def _only_words(repository: Repository, commits: Sequence[Commit]) -> tuple[str, ...]:
-    """Those of COMMITS that changed no file: a checkpoint, or what took one back."""
-    said = (each for each in commits if parse_message(each.message).op in ("checkpoint", "undo"))
-    return tuple(each.oid for each in said if not any(effect_of(repository, each)))
+def _without_files(repository: Repository, commits: Sequence[Commit]) -> tuple[str, ...]:
+    """Those of COMMITS that changed no file: a checkpoint, or the undo of one."""
+    found = (each for each in commits if parse_message(each.message).op in ("checkpoint", "undo"))
+    return tuple(each.oid for each in found if not any(effect_of(repository, each)))
 
 
-def _touched(repository: Repository, commits: Sequence[Commit]) -> list[str]:
+def _paths_of(repository: Repository, commits: Sequence[Commit]) -> list[str]:
     effects = [each for commit in commits for each in effect_of(repository, commit)]
     return sorted({path for each in effects for path in (each.path, each.moved_from) if path})
 
 
 def _chosen(
-    repository: Repository, wanted: Sequence[str], last: int, session: str, agent: str
+    repository: Repository, named: Sequence[str], last: int, session: str, agent: str
 ) -> list[Commit]:
     """The commits to undo, newest first."""
-    if wanted:
-        return _named(repository, set(wanted))
+    if named:
+        return _named(repository, set(named))
     if session or agent:
         return _by(repository, session, agent)
-    found = [each for each in _line(repository, max(last, 1)) if each.parents]
+    line = islice(repository.history(repository.tip()), max(last, 1))
+    found = [each for each in line if each.parents]
     if not found:
-        raise NotFound("there is nothing to undo", hint="see `gitmem log`")
+        raise NotFound("no commits to undo", hint=Hint(call("log"), " lists the commits"))
     return found
 
 
-def _line(repository: Repository, limit: int = 0) -> Iterator[Commit]:
-    return islice(repository.history(repository.tip()), limit or None)
-
-
-def _named(repository: Repository, wanted: set[str]) -> list[Commit]:
+def _named(repository: Repository, named: set[str]) -> list[Commit]:
     found = []
     for commit in walk(repository, repository.tip()):
-        if commit.oid in wanted:
+        if commit.oid in named:
             found.append(commit)
-        if len(found) == len(wanted):
+        if len(found) == len(named):
             return found
-    strangers = wanted - {each.oid for each in found}  # not on the branch at all
-    return found + [repository.commit(each) for each in sorted(strangers)]
+    others = named - {each.oid for each in found}  # not on the branch at all
+    return found + [repository.commit(each) for each in sorted(others)]
 
 
 def _by(repository: Repository, session: str, agent: str) -> list[Commit]:
-    """What one session or agent did and nobody has taken back since, merged branches included.
+    """The commits of a session or agent that nobody has undone, also of merged branches.
 
-    A merge itself is nobody's work: what it brought is that of the commits behind it.
+    A merge itself belongs to nobody: the commits behind it made its changes.
     """
     found: list[Commit] = []
     undone: set[str] = set()
@@ -172,14 +179,14 @@ def _by(repository: Repository, session: str, agent: str) -> list[Commit]:
         if commit.oid in undone:
             continue
         undoes = parse_message(commit.message).all(UNDOES)
-        # To take back one's own work is no work that could be taken back; others' work is.
+        # An undo of one's own commits is not undone in turn; an undo of others' commits is.
         if undoes and not (mine and _any_of_others(repository, undoes, session, agent)):
             undone.update(undoes)
         elif mine:
             found.append(commit)
     if not known:
         who = f"session {session!r}" if session else f"agent {agent!r}"
-        raise NotFound(f"no commit of {who}", hint="see who wrote with `gitmem log`")
+        raise NotFound(f"no commit of {who}", hint=Hint(call("log"), " lists commits and agents"))
     return found
 
 
@@ -200,14 +207,6 @@ def _title(commits: Sequence[Commit]) -> str:
     return first if len(commits) == 1 else f"{len(commits)} commits, the newest: {first}"
 
 
-class NotUndone(Record):
-    """Something that could not be undone cleanly and was left as it is."""
-
-    commit: str
-    path: str
-    why: str
-
-
 class Effect(NamedTuple):
     """What a commit did to one file."""
 
@@ -218,7 +217,7 @@ class Effect(NamedTuple):
 
 
 def effect_of(repository: Repository, commit: Commit) -> Iterator[Effect]:
-    """What COMMIT did, file by file; a move is one thing, not two."""
+    """What COMMIT did, file by file; a move is one effect, not two."""
     parent = repository.commit(commit.parents[0]) if commit.parents else None
     found = compare_commit(repository, commit, parent)
     rows = {path: (old, new) for path, old, new in found.differences}
@@ -245,7 +244,7 @@ def _with_lost(
 ) -> Rows:
     """The changes of a rebuilt commit with the versions that are lost BEFORE and AFTER it.
 
-    In its files an older version stands for each of them, which is not what was changed.
+    Its files hold an older version in place of each of them, which the commit did not change.
     """
     same = {each.key for each in before} & {each.key for each in after}
     for each in (*before, *after):
@@ -262,100 +261,85 @@ def _with_lost(
     }
 
 
+def _reverted(
+    commits: Iterable[Commit], snapshot: Snapshot, layer_of: LayerOf
+) -> tuple[dict[str, bytes | None], Undone, tuple[str, ...]]:
+    """The changed files, the result, and the partly undone commits; COMMITS come newest first."""
+    revert = _Revert(snapshot, layer_of)
+    left: list[NotUndone] = []
+    done: list[str] = []
+    for commit in commits:
+        kept, changed = revert.undo(commit)
+        left += kept
+        done += [commit.oid] if changed else []
+    left += revert.without_secrets()
+    incomplete = {each.commit for each in left}
+    before = {path: snapshot.read(path) for path in revert.now}
+    files = {path: data for path, data in revert.now.items() if data != before[path]}
+    changes = tuple(describe(path, before[path], files[path]) for path in files)
+    undone = tuple(each for each in done if each not in incomplete)
+    partly = tuple(each for each in done if each in incomplete)
+    return files, Undone("", undone, changes, tuple(left)), partly
+
+
 class _NotClean(Exception):
-    """Why something cannot be taken back."""
+    """An effect cannot be undone; the message says why."""
 
 
-class Reversal:
-    """Commits taken back one by one, newest first."""
+class _Revert:
+    """The files of one snapshot, in which commits are undone one by one."""
 
-    def __init__(
-        self, commits: Sequence[Commit], layer_of: Callable[[str], Layer | None] = lambda path: None
-    ) -> None:
-        self._commits, self._layer_of = commits, layer_of
-        self.undone: list[str] = []
-        """The commits of which nothing is left ..."""
-        self.partly: list[str] = []
-        """... and those of which something was taken back."""
-        self.left: list[NotUndone] = []
-        self.changes: tuple[Change, ...] = ()
-
-    def files(self, snapshot: Snapshot) -> dict[str, bytes | None]:
-        """What becomes of which files of SNAPSHOT."""
-        work = _Work(snapshot, self._layer_of)
-        self.left, done = [], []
-        for commit in self._commits:
-            left, changed = work.take_back(commit)
-            self.left += left
-            done += [commit.oid] if changed else []
-        self.left += work.without_secrets()
-        incomplete = {each.commit for each in self.left}
-        self.undone = [each for each in done if each not in incomplete]
-        self.partly = [each for each in done if each in incomplete]
-        before = {path: snapshot.read(path) for path in work.now}
-        files = {path: data for path, data in work.now.items() if data != before[path]}
-        self.changes = tuple(describe(path, before[path], files[path]) for path in files)
-        return files
-
-
-class _Work:
-    """The files of a snapshot, as they are changed step by step."""
-
-    def __init__(self, snapshot: Snapshot, layer_of: Callable[[str], Layer | None]) -> None:
+    def __init__(self, snapshot: Snapshot, layer_of: LayerOf) -> None:
         self._snapshot, self._layer_of = snapshot, layer_of
         self._repository = snapshot.repository
         self.now: dict[str, bytes | None] = {}
-        self._touched: dict[str, list[str]] = {}
-        self._together: dict[str, str] = {}  # both ends of a move: one goes with the other
-        self._bound: dict[str, set[str]] = {}  # the files among which a commit moved entries
+        self._undone_in: dict[str, list[str]] = {}
+        """The commits that were undone in each file."""
+        self._moved_from: dict[str, str] = {}
+        """Both ends of a move: one goes with the other."""
+        self._bound: dict[str, set[str]] = {}
+        """The files among which each commit moved entries."""
 
     def _read(self, path: str) -> bytes | None:
         return self.now[path] if path in self.now else self._snapshot.read(path)
 
-    def take_back(self, commit: Commit) -> tuple[list[NotUndone], bool]:
-        """Undo one commit as far as possible; tell what is left, and whether anything changed."""
+    def undo(self, commit: Commit) -> tuple[list[NotUndone], bool]:
+        """Undo COMMIT as far as possible; return what is left, and whether anything changed."""
         left, changed = list(self._lost(commit)), False
         effects = list(effect_of(self._repository, commit))
         known, moved = dict(self.now), self._moved_entries(effects)
-        # What it made goes first, to make room for what it removed.
+        # Files that it made go first, to make room for those that it removed.
         for effect in sorted(effects, key=lambda each: each.old is not None):
             try:
                 self._check_still_there(effect, moved)
                 files = self._reversed(effect)
-            except _NotClean as error:
-                left.append(NotUndone(commit.oid, effect.path, str(error)))
-                continue
-            except ObjectDamaged as error:
-                why = f"a version of it cannot be read: {error.message}"
-                left.append(NotUndone(commit.oid, effect.path, why))
-                continue
-            except PathRefused as error:
-                left.append(NotUndone(commit.oid, effect.path, error.message))
+            except (_NotClean, PathRefused, ObjectDamaged) as error:
+                left.append(NotUndone(commit.oid, effect.path, _why(error)))
                 continue
             changed = changed or any(data != self._read(path) for path, data in files.items())
             self.now.update(files)
             for path in files:
-                self._touched.setdefault(path, []).append(commit.oid)
+                self._undone_in.setdefault(path, []).append(commit.oid)
             if moved:
                 self._bound.setdefault(commit.oid, set()).update(files)
         if left and moved:
-            # Both ends or none: half of it would leave an entry in two places, or in none.
+            # Both ends or none: half of it would leave an entry in two files, or in none.
             self.now = known
             return [*left, *_rest(commit, effects, left)], False
         return left, changed
 
     def _lost(self, commit: Commit) -> Iterator[NotUndone]:
-        """The folders of COMMIT, or all its files, that nobody can read; files are effects."""
+        """The unreadable folders of COMMIT, or all of it; unreadable files are effects."""
         for each in own_lacks(self._repository.objects, commit):
             if each.kind != "blob":
                 yield NotUndone(commit.oid, each.path, each.message)
 
     def _moved_entries(self, effects: Sequence[Effect]) -> frozenset[str]:
-        """What the entries say that a commit took out of one file and put into another."""
+        """The wordings of entries that a commit took out of one file and put into another."""
         gone: set[str] = set()
         come: set[str] = set()
         for effect in effects:
-            old, new = (_said(self._sound(each)) for each in (effect.old, effect.new))
+            old, new = (_wordings(self._sound(each)) for each in (effect.old, effect.new))
             gone.update(old - new)
             come.update(new - old)
         return frozenset(gone & come)
@@ -367,20 +351,20 @@ class _Work:
         return b""
 
     def _check_still_there(self, effect: Effect, moved: frozenset[str]) -> None:
-        """An entry that has gone on from where it was put cannot come back from there."""
+        """Refuse if an entry that was moved there has since left, or changed."""
         if not moved or effect.new is None:
             return
-        brought = _said(self._sound(effect.new)) - _said(self._sound(effect.old))
-        if (brought & moved) - _said(self._read(effect.path) or b""):
-            raise _NotClean("an entry that was put there is not there any more, as it was")
+        brought = _wordings(self._sound(effect.new)) - _wordings(self._sound(effect.old))
+        if (brought & moved) - _wordings(self._read(effect.path) or b""):
+            raise _NotClean("an entry that was moved there has been moved or changed since")
 
     def _reversed(self, effect: Effect) -> dict[str, bytes | None]:
         if not all(node is None or stat.S_ISREG(node.mode) for node in (effect.old, effect.new)):
-            raise _NotClean("it is no plain file")
+            raise _NotClean("not a plain file")
         current = self._read(effect.path)
         if effect.moved_from:
             return self._moved_back(effect, current)
-        result = self._reverted(effect, current)
+        result = self._without(effect, current)
         if current is None and result is not None:
             self._check_free(effect.path)
         return {effect.path: result}
@@ -390,34 +374,34 @@ class _Work:
         if current is None and taken:
             return {}  # it was moved back already
         if current is None:
-            raise _NotClean("the file is gone since")
+            raise _NotClean("the file was removed since")
         if taken:
-            raise _NotClean(f"there is another {effect.moved_from} now")
-        result = self._reverted(effect, current)
+            raise _NotClean(f"another file is at {effect.moved_from} now")
+        result = self._without(effect, current)
         self._check_free(effect.moved_from, leaving=effect.path)
-        self._together[effect.moved_from] = effect.path
+        self._moved_from[effect.moved_from] = effect.path
         return {effect.path: None, effect.moved_from: result}
 
     def _check_free(self, path: str, leaving: str = "") -> None:
-        """Raise PathRefused when a file cannot stand at PATH again."""
+        """Raise PathRefused if no file can be at PATH again."""
         there = [each for each, data in self.now.items() if data is not None and each != leaving]
         gone = [each for each, data in self.now.items() if data is None]
         check_place(self._snapshot, check_path(path), there, leaving=[*gone, leaving])
 
-    def _reverted(self, effect: Effect, current: bytes | None) -> bytes | None:
-        """The file with one change taken back."""
+    def _without(self, effect: Effect, current: bytes | None) -> bytes | None:
+        """CURRENT, the file now, without EFFECT."""
         before, after = self._blob(effect.old), self._blob(effect.new)
         if current in (before, after):
             return before
         if current is None:
-            raise _NotClean("the file is gone since")
+            raise _NotClean("the file was removed since")
         if after is None:
             raise _NotClean("the file was written again since")
         merged = merge(after, current, before or b"", hunks)
         data: bytes | None = merged.data
         if merged.conflicts:
             layer = self._layer_of(effect.path)
-            data = _entries_undone(before or b"", after, current, layer)
+            data = _without_entries(before or b"", after, current, layer)
         if data is None:
             raise _NotClean("the same lines were changed since")
         return None if before is None and not data.strip() else data
@@ -432,29 +416,36 @@ class _Work:
             if rule:
                 yield from (
                     NotUndone(commit, path, _exposing(commit, path, rule))
-                    for commit in self._touched[path]
+                    for commit in self._undone_in[path]
                 )
                 del self.now[path]
-                self.now.pop(self._together.get(path, ""), None)
-                for commit in self._touched[path]:
+                self.now.pop(self._moved_from.get(path, ""), None)
+                for commit in self._undone_in[path]:
                     for other in self._bound.get(commit, ()):
                         self.now.pop(other, None)
 
     def _credential(self, path: str, data: bytes) -> str:
-        """The rule by which DATA holds a credential that the file does not hold now."""
-        current = self._snapshot.read(self._together.get(path, path))
+        """The rule that finds a credential in DATA which the file does not hold now."""
+        current = self._snapshot.read(self._moved_from.get(path, path))
         found = find_new_in_bytes(data, current)
         return found[0].rule if found else ""
 
 
+def _why(error: _NotClean | PathRefused | ObjectDamaged) -> str:
+    if isinstance(error, ObjectDamaged):
+        return f"a version of it cannot be read: {error.message}"
+    return str(error)
+
+
 def _exposing(commit: str, path: str, rule: str) -> str:
-    """Why a file is left, and how to have it all the same."""
-    back = f"gitmem restore {quoted(path)} --at {commit[:10]}~1 --allow-secret {rule}"
-    return f"it would bring back what looks like a credential ({rule}); if it is none: `{back}`"
+    """Why a file is left, and how to restore it anyway."""
+    back = call("restore", path, at=f"{commit[:10]}~1", allow_secret=rule)
+    text = f"it would bring back what looks like a credential ({rule}); if it is not a secret: "
+    return Hint(text, back)
 
 
-def _said(data: bytes) -> set[str]:
-    """What the entries of a file say."""
+def _wordings(data: bytes) -> set[str]:
+    """The wordings of the entries of a file."""
     return {wording(each.block) for each in parse(data.decode("utf-8", "surrogateescape"))}
 
 
@@ -464,17 +455,16 @@ def _rest(
     known = {each.path for each in left}
     for effect in effects:
         if effect.path not in known:
-            yield NotUndone(
-                commit.oid, effect.path, "it belongs together with what cannot be undone"
-            )
+            why = "it belongs to a move of entries that cannot be undone"
+            yield NotUndone(commit.oid, effect.path, why)
 
 
-def _entries_undone(
+def _without_entries(
     before: bytes, after: bytes, current: bytes, layer: Layer | None
 ) -> bytes | None:
-    """The reverse by entries, where lines are in each other's way; None where that cannot be."""
+    """CURRENT with the change undone entry by entry, where lines conflict; None if that fails."""
     try:
-        found = undone(before.decode(), after.decode(), current.decode(), hunks, layer)
+        found = undone_entries(before.decode(), after.decode(), current.decode(), hunks, layer)
     except (UnicodeDecodeError, BadInput):
         return None
     return None if found is None else found.encode()

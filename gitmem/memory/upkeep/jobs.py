@@ -1,7 +1,7 @@
-"""Every run of a job leaves a trace, also one that did nothing, and why.
+"""Log every run of a job, also one that did nothing or failed, and why.
 
-Jobs are what runs without anybody watching: rotations, snapshots, maintenance. Their traces are
-lines of a log in the git directory; `status` shows the last of each.
+Jobs run unattended: rotations, snapshots, maintenance. The log is a file in the git directory;
+`status` shows the last run of each job.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from gitmem.memory.group import Group
 from gitmem.model.access import check_access
 from gitmem.store.job_log import Job, append_job, last_runs
 
-__all__ = ["Job", "JobOutcome", "last_jobs", "log_job", "traced"]
+__all__ = ["Job", "JobOutcome", "last_jobs", "log_job", "run_job"]
 
 Done = TypeVar("Done")
 
 
 class JobOutcome(NamedTuple):
-    """What a run has to say of itself."""
+    """The outcome of a job, for its line in the log."""
 
     outcome: str
     """done, nothing, skipped or failed"""
@@ -33,13 +33,13 @@ class JobOutcome(NamedTuple):
 def log_job(
     group: Group, job: str, outcome: str, *, found: int = 0, detail: str = "", seconds: float = 0.0
 ) -> None:
-    """Leave a trace of one run; who may not write to the group leaves none."""
+    """Add a line for one run to the log, if the caller may write to the group."""
     try:
         check_access(group.acting, group.name, write=True)
     except GroupRefused:
         return
     if outcome == "failed":
-        forget_quiet(group.gitdir)  # so that the next maintenance looks at everything
+        forget_quiet(group.gitdir)  # so that the next maintenance checks every task
     append_job(group.gitdir, Job(group.moment(), job, outcome, found, detail, seconds))
 
 
@@ -49,22 +49,22 @@ def last_jobs(group: Group) -> tuple[Job, ...]:
     return tuple(last[name] for name in sorted(last))
 
 
-def traced(
+def run_job(
     group: Group,
     job: str,
     run: Callable[[], Done],
-    tell: Callable[[Done], JobOutcome],
+    outcome_of: Callable[[Done], JobOutcome],
     refusals: tuple[type[GitmemError], ...] = (),
 ) -> Done:
-    """Call RUN and leave a trace of what TELL says of its result, or of why it failed.
+    """Call RUN, and log what OUTCOME_OF makes of its result, or why it failed.
 
-    REFUSALS are answers and no failures: what was asked for cannot be, or need not.
+    REFUSALS are errors that do not count as failures: the job cannot be done, or need not be.
     """
     began = perf_counter()
 
-    def log(told: JobOutcome) -> None:
+    def log(done: JobOutcome) -> None:
         took = perf_counter() - began
-        log_job(group, job, told.outcome, found=told.found, detail=told.detail, seconds=took)
+        log_job(group, job, done.outcome, found=done.found, detail=done.detail, seconds=took)
 
     try:
         done = run()
@@ -74,13 +74,13 @@ def traced(
     except BaseException as error:
         log(JobOutcome("failed", why(error)))
         raise
-    log(tell(done))
+    log(outcome_of(done))
     return done
 
 
 def why(error: BaseException) -> str:
-    """An error in a line; a credential that somebody mistyped into it is blanked out."""
-    from gitmem.model.secrets.find import redact  # only where something went wrong
+    """An error in one line; a credential in it is masked."""
+    from gitmem.model.secrets.find import redact  # only if something went wrong
 
-    said = error.message if isinstance(error, GitmemError) else str(error)
-    return redact(said)[0] or type(error).__name__
+    text = error.message if isinstance(error, GitmemError) else str(error)
+    return redact(text)[0] or type(error).__name__

@@ -1,7 +1,7 @@
-"""Everything that is due: safe to run at any time, from cron, a hook or by hand, and to repeat.
+"""Maintain a group: run every task that is due. Safe at any time, from cron, a hook or by hand.
 
-Each step is looked at by itself: one that fails is told and stops no other. Where nothing has
-changed since nothing was due, that is seen at little more than the cost of opening the group.
+A task that fails is reported and stops no other. If nothing has changed since nothing was due, a
+run costs little more than opening the group.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from time import time as clock_time
 from gitmem.cache.progress import Quiet, quiet, remember_unchanged
 from gitmem.errors import GitmemError, StorageFailed
 from gitmem.memory.clock import ENV, Clock
-from gitmem.memory.group import Group, Store, Who, time_now
+from gitmem.memory.group import Group, Who, time_now
 from gitmem.memory.searched import is_where_left
-from gitmem.memory.store import not_found
+from gitmem.memory.store import Store, not_found
 from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs, log_job, why
 from gitmem.memory.upkeep.tasks import TASKS, PackLimits, UpkeepTask
 from gitmem.memory.write.last_scan import prune
 from gitmem.model.access import MAIN, check_access
+from gitmem.model.hints import Hint, call
 from gitmem.model.paths import check_group
 from gitmem.model.record import Record
 from gitmem.model.transcripts.batches import REF
@@ -39,21 +40,21 @@ __all__ = ["Maintained", "PackLimits", "Stepped", "maintain", "maintain_all"]
 Progress = Callable[[int, int], None]
 JOB = "maintain"
 OUTCOMES = ("failed", "done", "due", "skipped", "nothing")
-"""Of several steps the first of these is the outcome of all."""
+"""The first of these that a task has is the outcome of the run."""
 
 
 class Stepped(Record):
-    """What became of one step."""
+    """What became of one task."""
 
     step: str
     outcome: str
-    """done, nothing (was due), skipped (though it was), failed, or due (in a dry run)"""
+    """done, nothing (was due), skipped (though due), failed, or due (in a dry run)"""
     detail: str
-    """What was done, or why it was not."""
+    """What was done, or why not."""
     code: str = ""
-    """Of a step that failed, the slug of the error ..."""
+    """The slug of the error, if the task failed ..."""
     hint: str = ""
-    """... and what to type next."""
+    """... and its hint."""
 
 
 class Maintained(Record):
@@ -66,7 +67,7 @@ class Maintained(Record):
 
     @property
     def failed(self) -> tuple[Stepped, ...]:
-        """The steps that failed."""
+        """The tasks that failed."""
         return tuple(each for each in self.steps if each.outcome == "failed")
 
 
@@ -77,7 +78,7 @@ def maintain(
     limits: PackLimits | None = None,
     progress: Progress | None = None,
 ) -> Maintained:
-    """Do what is due; with DRY_RUN, only say what that is."""
+    """Run what is due; with DRY_RUN, only list it."""
     done = _maintained(group, dry_run, limits, progress)
     if not dry_run:
         prune(str(group.store.root))
@@ -107,7 +108,7 @@ def maintain_all(
     limits: PackLimits | None = None,
     progress: Progress | None = None,
 ) -> tuple[Maintained, ...]:
-    """The same for every group on which ACTING may act; one that is damaged stops no other."""
+    """Maintain every group on which ACTING may act; a damaged one stops no other."""
     names = [name for name in store.names() if acting in (None, MAIN, name)]
     if acting is not None and not names:
         raise not_found(store, check_group(acting), acting)
@@ -116,7 +117,7 @@ def maintain_all(
         try:
             group = Group(store, name, who=who, acting=acting, now=now)
             try:
-                group.repository.tip()  # a lost branch is told once, not by each step
+                group.repository.tip()  # report a lost branch once, not in each task
                 done.append(_maintained(group, dry_run, limits))
             finally:
                 group.close()
@@ -135,11 +136,11 @@ def maintain_all(
 def _walked(
     group: Group, dry_run: bool, limits: PackLimits | None, progress: Progress | None
 ) -> tuple[Stepped, ...]:
-    """Look at each step, do what is due, and remember if nothing was."""
-    before = _state(group)  # first: what comes meanwhile has not been looked at
+    """Run each task that is due, and remember if none was."""
+    before = _state(group)  # first: a change during the run is not covered by it
     done = []
-    for step in TASKS:
-        done.append(_stepped(group, step, dry_run, limits or PackLimits()))
+    for task in TASKS:
+        done.append(_stepped(group, task, dry_run, limits or PackLimits()))
         if progress:
             progress(len(done), len(TASKS))
     if not dry_run:
@@ -150,9 +151,9 @@ def _walked(
 
 
 def _clear_failures(group: Group, done: Sequence[Stepped]) -> None:
-    """A step that failed once and is not due any more says so, or it would be a concern for ever.
+    """Log that a task which failed is no longer due, or `status` would warn of it for ever.
 
-    It may have been mended by hand, with `check --repair` or by a day going by.
+    It may have been repaired by hand or by `check`, or a new day has begun.
     """
     failed = {each.job for each in last_jobs(group) if each.outcome in ("failed", "skipped")}
     for each in done:
@@ -160,27 +161,26 @@ def _clear_failures(group: Group, done: Sequence[Stepped]) -> None:
             log_job(group, each.step, "nothing", detail=each.detail)
 
 
-def _stepped(group: Group, step: UpkeepTask, dry_run: bool, limits: PackLimits) -> Stepped:
+def _stepped(group: Group, task: UpkeepTask, dry_run: bool, limits: PackLimits) -> Stepped:
     began = perf_counter()
     try:
-        due = step.due(group, limits)
+        due = task.due(group, limits)
         if dry_run or not due.is_due:
-            return Stepped(step.name, "due" if due.is_due else "nothing", due.why)
-        told = step.do(group, limits)
-        found = Stepped(step.name, told.outcome, told.detail)
+            return Stepped(task.name, "due" if due.is_due else "nothing", due.why)
+        done = task.do(group, limits)
+        found = Stepped(task.name, done.outcome, done.detail)
     except (GitmemError, OSError) as error:
-        found, told = _failure(step.name, error), JobOutcome("failed", why(error))
-    if found.outcome != "nothing" and not (dry_run or step.has_trace):
-        took = perf_counter() - began
-        detail = told.detail
-        log_job(group, step.name, told.outcome, found=told.found, detail=detail, seconds=took)
+        found, done = _failure(task.name, error), JobOutcome("failed", why(error))
+    if found.outcome != "nothing" and not (dry_run or task.is_job):
+        took, detail = perf_counter() - began, done.detail
+        log_job(group, task.name, done.outcome, found=done.found, detail=detail, seconds=took)
     return found
 
 
 def _failure(step: str, error: GitmemError | OSError) -> Stepped:
     if isinstance(error, GitmemError):
         return Stepped(step, "failed", error.message, error.code, error.hint)
-    return Stepped(step, "failed", why(error), StorageFailed.code, "run `gitmem check`")
+    return Stepped(step, "failed", why(error), StorageFailed.code, Hint("run ", call("check")))
 
 
 def _worst(steps: tuple[Stepped, ...]) -> str:
@@ -189,14 +189,14 @@ def _worst(steps: tuple[Stepped, ...]) -> str:
 
 
 def _log(group: Group, done: Maintained) -> None:
-    """One line for the whole run, also where it did nothing."""
-    told = [f"{each.step}: {each.detail}" for each in done.steps if each.outcome != "nothing"]
-    detail = "; ".join(told) or "nothing was due"
-    log_job(group, JOB, done.outcome, found=len(told), detail=detail, seconds=done.seconds)
+    """Log one line for the whole run, also if it did nothing."""
+    lines = [f"{each.step}: {each.detail}" for each in done.steps if each.outcome != "nothing"]
+    detail = "; ".join(lines) or "nothing was due"
+    log_job(group, JOB, done.outcome, found=len(lines), detail=detail, seconds=done.seconds)
 
 
 def _quiet_now(group: Group) -> Quiet | None:
-    """What was remembered, if nothing can have become due since."""
+    """The remembered state, if nothing can have become due since."""
     known = quiet(group.gitdir)
     if known is None or not known.since <= group.moment().timestamp() < known.until:
         return None
@@ -221,7 +221,7 @@ def _all_quiet(known: Quiet) -> tuple[Stepped, ...]:
 
 
 def _state(group: Group) -> Quiet | None:
-    """What will be remembered if nothing is due; None where an edit could go unseen."""
+    """The state to remember if nothing is due; None if an edit could be missed."""
     try:
         now, tip, beside = group.now(), group.repository.tip(), _beside(group)
         tomorrow = datetime.combine(now.date() + timedelta(days=1), time.min, now.tzinfo)
@@ -235,24 +235,24 @@ def _state(group: Group) -> Quiet | None:
 
 
 def _looks_of(group: Group) -> Fingerprint:
-    """How the memory in the work tree looks."""
+    """The fingerprint of the memory in the work tree."""
     scope = group.repository.scope(group.repository.snapshot())
     return fingerprint(str(group.worktree), scope.keeps if scope else None)
 
 
 def _settings(store: Store) -> str:
-    """The store's `.env` as it is: it may name the zone in which days begin."""
+    """The stat of the store's `.env`: it may name the time zone in which days begin."""
     return _looks(store.root / ENV)
 
 
 def _beside(group: Group) -> str:
-    """What was said, what of it was dropped, and how refs moved: by hand also back again."""
-    said = f"{ref_tip(group.gitdir, REF) or 'none'} {_looks(list_path(group.gitdir))}"
+    """The state of transcripts, of dropped objects and of refs, also if one moved and back."""
+    transcripts = f"{ref_tip(group.gitdir, REF) or 'none'} {_looks(list_path(group.gitdir))}"
     # Git makes, moves and removes a ref by a rename in its folder.
     folders = (Path(folder) for folder, _, _ in os.walk(group.gitdir / "refs"))
     refs = sorted(map(_looks, (*folders, group.gitdir / "packed-refs")))
     digest = sha1(" ".join(refs).encode(), usedforsecurity=False).hexdigest()
-    return f"{said} {_looks(group.gitdir / 'logs' / BRANCH)} {digest}"
+    return f"{transcripts} {_looks(group.gitdir / 'logs' / BRANCH)} {digest}"
 
 
 def _looks(path: Path) -> str:

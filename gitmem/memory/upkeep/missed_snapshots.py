@@ -1,8 +1,8 @@
-"""Snapshots of days that are over and have none: nobody ran `gitmem maintain` on their evening.
+"""Take the snapshots of past days that have none, because no maintenance ran on their evening.
 
-Cheap where nothing is missing: a start looks once a day, and reads one small file otherwise. It
-makes a few of them, the newest; maintenance makes all. Days that are left behind a newer snapshot
-are remembered (`settled_day`), because a look goes no further than the newest one.
+Cheap if none is missing: the start of a session searches once a day, and otherwise reads one small
+file. It takes the newest few; maintenance takes all. The days before a newer snapshot that still
+have none are remembered (`snapshot_gap`), because a search ends at the newest snapshot.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gitmem.cache.progress import (
 )
 from gitmem.errors import Busy, Damaged, GroupRefused
 from gitmem.memory.group import Group
-from gitmem.memory.upkeep.jobs import JobOutcome, traced
+from gitmem.memory.upkeep.jobs import JobOutcome, run_job
 from gitmem.model.commit_messages import parse
 from gitmem.store.lock import WAIT
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from gitmem.store.repository import Commit
 
 MOST = 500
-"""Commits that a start looks at: so many take 200 ms, and somebody waits for them ..."""
+"""Commits that the start of a session searches: 200 ms, and somebody waits for them ..."""
 TAGS_AT_ONCE = 3
-"""... snapshots that it makes, 16 ms each ..."""
+"""... snapshots that it takes, 16 ms each ..."""
 SECONDS = 0.3
-"""... and how long it goes on with both, once it has looked at a few commits and made one."""
+"""... and its time limit for both, after a few commits and one snapshot."""
 LEAST = 50
-"""Commits that every look takes: a slow machine must not leave yesterday out each day."""
+"""Commits that every search reads: a slow machine must not miss yesterday every day."""
 ALL = 20_000
-"""Commits that maintenance looks at; days before those are left for good."""
+"""Commits that maintenance searches; days before those never get a snapshot."""
 
 
 class Missed(NamedTuple):
@@ -50,29 +50,29 @@ class Missed(NamedTuple):
     time: datetime
 
 
-class Look(NamedTuple):
-    """What a look for days without a snapshot found."""
+class MissedDays(NamedTuple):
+    """The days without a snapshot that a search found."""
 
     days: tuple[Missed, ...]
     """The oldest first."""
     settled: str
-    """The day after which it looked; empty for the beginning of history."""
+    """The day after which it searched; empty for the beginning of history."""
     is_whole: bool
-    """False where it ended before it was there."""
+    """False if it ended before that day."""
     reached: date
-    """The oldest day that it came to."""
+    """The oldest day that it reached."""
 
 
 def missed_days(group: Group, *, most: int = MOST) -> tuple[Missed, ...]:
-    """Days since the newest snapshot on which memory changed, oldest first; today is not over.
+    """The past days since the newest snapshot on which memory changed, oldest first.
 
-    Where a look has left some behind, also the days before it.
+    Also the days before it, if a search has left some of them.
     """
-    return look(group, most=most).days
+    return find_missed(group, most=most).days
 
 
-def look(group: Group, *, most: int = MOST, until: float = inf) -> Look:
-    """Look for days without a snapshot among the MOST newest commits, UNTIL a moment."""
+def find_missed(group: Group, *, most: int = MOST, until: float = inf) -> MissedDays:
+    """Search the MOST newest commits for days without a snapshot, UNTIL a moment."""
     from gitmem.memory.upkeep.snapshot import PREFIX, day_of, latest_of
     from gitmem.store.refs.tags import TAGS
 
@@ -89,7 +89,7 @@ def look(group: Group, *, most: int = MOST, until: float = inf) -> Look:
         if is_new and not repository.reference(f"{TAGS}{PREFIX}{each.date}"):
             found.append(each)
         tree = commit.tree if is_new else tree
-    return Look(tuple(found), settled, is_whole, ends[-1][0].date if ends else today)
+    return MissedDays(tuple(found), settled, is_whole, ends[-1][0].date if ends else today)
 
 
 def _ends(
@@ -102,7 +102,7 @@ def _ends(
     present = made = now.timestamp()
     day = now.date()
     found: list[tuple[Missed, Commit]] = []
-    with suppress(Damaged):  # `check` tells of it; the days on top of it are known
+    with suppress(Damaged):  # `check` reports it; the days after it are known
         for count, commit in enumerate(group.repository.history(group.repository.tip())):
             if count == most or (count >= LEAST and perf_counter() > until):
                 return found, False
@@ -124,12 +124,12 @@ def snapshot_missed(
     tags: int | None = None,
     seconds: float = inf,
 ) -> tuple[str, ...]:
-    """Make the snapshots that are missing; tell their names. No other one moves.
+    """Take the missing snapshots, and return their names; existing ones stay.
 
-    TAGS: so many at most, the newest; SECONDS: no longer than that. The rest is for a later call.
+    TAGS: only so many, the newest; SECONDS: the time limit. A later call takes the rest.
     """
     until = perf_counter() + seconds
-    found = look(group, most=most, until=until)
+    found = find_missed(group, most=most, until=until)
     chosen = found.days[-tags:] if tags else found.days
     is_all = chosen == found.days and (found.is_whole or most >= ALL)
     names: tuple[str, ...] = ()
@@ -137,31 +137,31 @@ def snapshot_missed(
         refusals = (GroupRefused,) if wait else (Busy, GroupRefused)
         left = None if is_all else found.settled
         made = lambda: _made(group, chosen, wait, left, until)  # noqa: E731
-        names = traced(group, "snapshot", made, job_outcome, refusals)
+        names = run_job(group, "snapshot", made, job_outcome, refusals)
     if is_all and perf_counter() <= until:
         forget_snapshot_gap(group.gitdir)
     return names
 
 
 def note_gap(group: Group) -> None:
-    """Before a snapshot of today is made: remember days before it that have none."""
+    """Before a snapshot of today is taken: remember earlier days that have none."""
     from gitmem.memory.upkeep.snapshot import RECENT
 
     if snapshot_gap(group.gitdir) is None:
-        found = look(group, most=RECENT)
+        found = find_missed(group, most=RECENT)
         if found.days or not found.is_whole:
             keep_snapshot_gap(group.gitdir, found.settled)
 
 
 def job_outcome(names: tuple[str, ...]) -> JobOutcome:
-    """What this leaves as its trace."""
+    """The line of late snapshots in the job log."""
     return JobOutcome("done" if names else "nothing", f"{', '.join(names)} made late", len(names))
 
 
 def _made(
     group: Group, missed: Sequence[Missed], wait: float, settled: str | None, until: float
 ) -> tuple[str, ...]:
-    """Tag the days MISSED, the oldest first, UNTIL a moment; SETTLED is kept where others wait."""
+    """Tag the days MISSED, the oldest first, UNTIL a moment; SETTLED is kept if days are left."""
     from gitmem.memory.upkeep.snapshot import MESSAGE, PREFIX
     from gitmem.store.refs.tags import TAGS, Tag, write_tag
 
@@ -182,18 +182,16 @@ def _made(
 
 
 def catch_up(group: Group) -> tuple[str, ...]:
-    """The same, once a day and a few, for a session that starts: it waits for no other writer."""
+    """At the start of a session: a few snapshots, once a day, without waiting for a writer."""
     today = f"{group.now().date()}"
     if last_snapshot_check(group.gitdir) == today:
         return ()
     try:
         made = snapshot_missed(group, wait=0.0, most=MOST, tags=TAGS_AT_ONCE, seconds=SECONDS)
     except (Busy, GroupRefused):
-        return ()  # the next start looks again, or one that may write
+        return ()  # the next start tries again, or one that may write
     except Exception:
-        keep_snapshot_check(
-            group.gitdir, today
-        )  # what fails is told once a day, not at every start
+        keep_snapshot_check(group.gitdir, today)  # report a failure once a day, not at every start
         raise
     keep_snapshot_check(group.gitdir, today)
     return made

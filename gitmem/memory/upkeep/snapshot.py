@@ -1,4 +1,4 @@
-"""Snapshots: one annotated tag for each local day on which memory changed."""
+"""Take and list snapshots: one annotated tag for each day on which memory changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import count, pairwise
 
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
-from gitmem.memory.upkeep.jobs import JobOutcome, traced
+from gitmem.memory.upkeep.jobs import JobOutcome, run_job
 from gitmem.memory.write.capture import capture
 from gitmem.model.commit_messages import visible
 from gitmem.model.record import Record
@@ -19,31 +19,31 @@ from gitmem.store.transaction.capture import Captured, HeldEdit
 PREFIX = "snapshot/"
 MESSAGE = "memory: daily snapshot {date}"
 RECENT = 50
-"""Commits among which days without a snapshot are looked for before one is made."""
+"""Commits that are searched for days without a snapshot before one is taken."""
 
 
 class Snapshotted(Record):
-    """What became of a snapshot."""
+    """A snapshot that was taken, or why not."""
 
     name: str
     date: date
     commit: str
-    """What the tag of that name is on; where there is none, what the group holds."""
+    """The commit of the tag of that name; without one, the tip of the branch."""
     outcome: str
-    """made, exists (there is one of today already) or unchanged (since the last one)"""
+    """made, exists (today has one already) or unchanged (since the last one)"""
     kept: str = ""
-    """The name that the one before it has now, where it was forced."""
+    """The name that the replaced one has now, if it was forced."""
     since: str = ""
     """The one before, empty for the first ..."""
     changes: int = 0
     """... and how many files differ from it."""
     captured: tuple[Captured, ...] = ()
     held: tuple[HeldEdit, ...] = ()
-    """Edits that may not enter git, and so are not in it."""
+    """Held edits, which are not in it."""
 
     @property
     def made(self) -> bool:
-        """True when there is a new one."""
+        """True if a new one was taken."""
         return self.outcome == "made"
 
 
@@ -52,22 +52,22 @@ class SnapshotRow(Record):
 
     name: str
     date: str
-    """Empty where the name, which somebody else gave, holds none."""
+    """Empty if the name holds none."""
     commit: str
     message: str
     agent: str
     time: datetime | None
     changes: int
-    """How many files differ from the one before; of the first, how many there are."""
+    """How many files differ from the one before; for the first, how many it has."""
 
 
 def snapshot(group: Group, *, force: bool = False, reason: str = "") -> Snapshotted:
-    """Capture what was edited, then tag what the group holds; once a day unless FORCE."""
-    return traced(group, "snapshot", lambda: _snapshot(group, force, reason), job_outcome)
+    """Capture edits, then tag the tip of the branch; once a day unless FORCE."""
+    return run_job(group, "snapshot", lambda: _snapshot(group, force, reason), job_outcome)
 
 
 def job_outcome(done: Snapshotted) -> JobOutcome:
-    """What a snapshot leaves as its trace."""
+    """The line of a snapshot in the job log."""
     if done.outcome == "exists":
         return JobOutcome("nothing", f"{done.name} was made before")
     if done.outcome == "unchanged":
@@ -115,7 +115,7 @@ def _changes(repository: Repository, before: str | None, after: str) -> int:
 
 
 def _kept_name(repository: Repository, tag: Tag) -> str:
-    """Where a snapshot goes that is replaced; where it has gone already, if that was cut short."""
+    """The name for a replaced snapshot; its current one, if an earlier run was interrupted."""
     names = set(tag_names(repository, tag.name))
     number = next(each for each in count(1) if f"{tag.name}-{each}" not in names)
     last = f"{tag.name}-{number - 1}"
@@ -124,7 +124,7 @@ def _kept_name(repository: Repository, tag: Tag) -> str:
 
 
 def latest(repository: Repository, today: date) -> Tag | None:
-    """The newest snapshot; the cost does not grow with the history."""
+    """The newest snapshot, at a cost that does not grow with the history."""
     return next(sound_tags(repository, _newest_first(repository, today)), None)
 
 
@@ -145,7 +145,7 @@ def has_grown(group: Group) -> bool:
 def snapshots(group: Group, *, limit: int = 0) -> tuple[SnapshotRow, ...]:
     """The snapshots, newest first."""
     if limit < 0:
-        raise BadInput("a list cannot have fewer than 0 entries", hint="leave out the limit")
+        raise BadInput("limit must not be negative", hint="leave out the limit")
     repository = group.repository
     names = _newest_first(repository, group.now().date())
     tags = list(sound_tags(repository, names[: limit + 1] if limit else names))
@@ -160,7 +160,7 @@ def _row(repository: Repository, tag: Tag, before: Tag | None) -> SnapshotRow:
 
 
 def _newest_first(repository: Repository, today: date) -> list[str]:
-    """Snapshots of days to come, by a clock that was ahead, last: else they would be the newest."""
+    """The names, newest first; those of future days, by a clock that was ahead, come last."""
 
     def order(name: str) -> tuple[bool, tuple[str, float, str]]:
         return day_of(name) <= str(today), _order(name)
@@ -169,12 +169,12 @@ def _newest_first(repository: Repository, today: date) -> list[str]:
 
 
 def day_of(name: str) -> str:
-    """The day that the name of a snapshot holds; empty where somebody else gave it."""
+    """The day in the name of a snapshot; empty if it has none."""
     return _order(name)[0]
 
 
 def _order(name: str) -> tuple[str, float, str]:
-    """Of a day, the one without a number is the newest."""
+    """The sort key of a name: of one day, the one without a number is the newest."""
     found = re.fullmatch(rf"{PREFIX}(\d{{4}}-\d\d-\d\d)(?:-(\d{{1,6}}))?", name, re.ASCII)
     if not found:
         return "", 0, name

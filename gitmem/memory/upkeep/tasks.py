@@ -1,6 +1,6 @@
-"""The steps of maintenance: when each is due, and what it does.
+"""The tasks of maintenance: when each is due, and what it does.
 
-To look whether a step is due changes nothing and takes no lock.
+Checking whether a task is due changes nothing and takes no lock.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from gitmem.errors import Busy, Damaged
 from gitmem.memory.group import Group
 from gitmem.memory.searched import is_where_left, scanned_in
 from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs
+from gitmem.model.hints import Hint, call
 from gitmem.model.text.format import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
 from gitmem.store.fsck.check import losses
@@ -29,31 +30,31 @@ WEEK = 7
 
 
 class PackLimits(NamedTuple):
-    """From where on something is too much."""
+    """When the repository is packed, and how long that may take."""
 
     loose: int = 6000
-    """Objects that lie by themselves, about: from here they are packed."""
+    """The estimated number of loose objects from which on they are packed."""
     packs: int = 20
-    """Packs: from here they become one."""
+    """The number of packs from which on they become one."""
     seconds: float = 600.0
-    """How long packing may take."""
+    """The time limit for packing."""
 
 
 class Due(NamedTuple):
-    """Whether a step is due, and why, or why not."""
+    """Whether a task is due, and why, or why not."""
 
     is_due: bool
     why: str
 
 
 class UpkeepTask(NamedTuple):
-    """One thing that maintenance looks after."""
+    """One task of maintenance."""
 
     name: str
     due: Callable[[Group, PackLimits], Due]
     do: Callable[[Group, PackLimits], JobOutcome]
-    has_trace: bool = False
-    """True when it is a job of its own, which leaves its own trace."""
+    is_job: bool = False
+    """True if it is a job of its own, which logs its runs itself."""
 
 
 def _recover_due(group: Group, limits: PackLimits) -> Due:
@@ -69,7 +70,7 @@ def _recover_due(group: Group, limits: PackLimits) -> Due:
 
 
 def _swapped_out(group: Group) -> int:
-    """Files that came out of the work tree and have no writer and no record any more."""
+    """The files that were swapped out of the work tree and have no record any more."""
     with suppress(OSError):
         return len(os.listdir(swapped_folder(group.gitdir)))
     return 0
@@ -77,7 +78,7 @@ def _swapped_out(group: Group) -> int:
 
 def _recover(group: Group, limits: PackLimits) -> JobOutcome:
     before = _recover_due(group, limits)
-    with group.writing() as writer:  # taking the lock is what does it
+    with group.writing() as writer:  # taking the lock recovers
         writer.sweep()
         found, mended = len(writer.captured), [each.message for each in writer.rejoined]
         mended += [each.message for each in writer.put_forward]
@@ -101,7 +102,7 @@ def _keep_due(group: Group, limits: PackLimits) -> Due:
 def _keep(group: Group, limits: PackLimits) -> JobOutcome:
     from gitmem.store.lost_commits.departures import keep_lost
 
-    with group.writing() as writer:  # which puts back what nobody meant to drop
+    with group.writing() as writer:  # which puts back what was dropped by accident
         found = list(keep_lost(writer.repository))
     if not found:
         return JobOutcome("nothing", "no commit has left the branch")
@@ -142,7 +143,7 @@ def _migrate_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.memory.curate.migrate import due_migration
 
     due = due_migration(group)
-    return Due(due.changed, due.told or due.left or "all files have the form of the layout")
+    return Due(due.changed, due.summary or due.left or "all files match the layout")
 
 
 def _migrate(group: Group, limits: PackLimits) -> JobOutcome:
@@ -151,7 +152,7 @@ def _migrate(group: Group, limits: PackLimits) -> JobOutcome:
     done = migrate_due(group)
     if not done.changed:
         return JobOutcome("skipped", done.left)
-    return JobOutcome("done", done.told, len(done.renamed) + done.sections)
+    return JobOutcome("done", done.summary, len(done.renamed) + done.sections)
 
 
 def _rotate_due(group: Group, limits: PackLimits) -> Due:
@@ -165,9 +166,9 @@ def _rotate_due(group: Group, limits: PackLimits) -> Due:
     for layer in logs:
         data = snapshot.read(layer.path)
         if data is None:
-            return Due(True, f"there is no {layer.path} yet")
+            return Due(True, f"no file {layer.path} yet")
         if header_day(layer, data) != today:
-            return Due(True, f"{layer.path} is not known to be of today")
+            return Due(True, f"{layer.path} may not be of today")
     return Due(False, f"{', '.join(each.path for each in logs)} is of today, {today}")
 
 
@@ -185,15 +186,15 @@ def _snapshot_due(group: Group, limits: PackLimits) -> Due:
 
     missed = missed_days(group, most=ALL)
     if missed:
-        return Due(True, f"there is none of {', '.join(str(each.date) for each in missed)}")
+        return Due(True, f"no snapshot of {', '.join(str(each.date) for each in missed)}")
     if snapshot_gap(group.gitdir) is not None:
-        return Due(True, "older days are not looked at yet")
+        return Due(True, "older days are not checked yet")
     repository, today = group.repository, group.now().date()
     if read_tag(repository, f"{PREFIX}{today}"):
         return Due(False, f"{PREFIX}{today} was made before")
     last, tree = latest(repository, today), repository.commit(repository.tip()).tree
     if last is None:
-        return Due(bool(repository.tree(tree)), "there is none yet")
+        return Due(bool(repository.tree(tree)), "no snapshot yet")
     if repository.commit(last.commit).tree == tree:
         return Due(False, f"no memory changes since {last.name}")
     return Due(True, f"memory changed since {last.name}")
@@ -217,7 +218,7 @@ def _report_due(group: Group, limits: PackLimits) -> Due:
 
     last = next((each for each in last_jobs(group) if each.job == JOB), None)
     if last is None or last.outcome != "done":
-        return Due(True, "there is none yet" if last is None else f"the last one {last.outcome}")
+        return Due(True, "no report yet" if last is None else f"the last one {last.outcome}")
     days = (group.now().date() - last.time.astimezone(group.zone).date()).days
     return Due(days >= WEEK, f"the last one was made {counted(days, 'day')} ago")
 
@@ -231,8 +232,8 @@ def _report(group: Group, limits: PackLimits) -> JobOutcome:
 def _scrub_due(group: Group, limits: PackLimits) -> Due:
     tip = group.repository.tip()
     if group.repository.reference(VERIFIED) == tip:
-        return Due(False, "everything was read before")
-    return Due(True, "there are commits that nobody has read back")
+        return Due(False, "all commits are verified")
+    return Due(True, "some commits are not verified yet")
 
 
 def _scrub(group: Group, limits: PackLimits) -> JobOutcome:
@@ -244,20 +245,22 @@ def _scrub(group: Group, limits: PackLimits) -> JobOutcome:
     found = scrub(group.repository, tip, group.repository.reference(VERIFIED))
     if found.lacks and not _known_losses(group, found.lost):
         more = f", and {len(found.lacks) - 1} more" if len(found.lacks) > 1 else ""
-        raise Damaged(found.lacks[0] + more, hint="run `gitmem check --repair`")
-    if found.rewound:  # the ref that is about to move may be all that leads there
+        raise Damaged(found.lacks[0] + more, hint=Hint("run ", call("check", repair=True)))
+    if found.rewound:  # only the ref that is about to move may lead there
         _keep(group, limits)
     words = f"{counted(found.commits, 'commit')} and {counted(found.files, 'file')} are sound"
     lost = f"{counted(len(found.lost), 'lost version')} acknowledged" if found.lost else ""
-    # Nobody watches: what was healed is noted.
+    # The run is unattended, so its log line names what was healed.
     words = "; ".join(filter(None, (words, lost, *group.damage)))
     if not point_if_free(group.gitdir, VERIFIED, tip, "sound"):
-        return JobOutcome("skipped", f"{words}, but a writer was at work: they will be read again")
+        return JobOutcome(
+            "skipped", f"{words}, but a writer was at work: they will be verified again"
+        )
     return JobOutcome("done", words, found.commits + found.files)
 
 
 def _known_losses(group: Group, lost: frozenset[str]) -> bool:
-    """Whether somebody has acknowledged all of LOST, and the branch lacks nothing else."""
+    """Whether all of LOST is acknowledged, and the branch lacks nothing else."""
     if not read_acknowledged(group.gitdir).ids:
         return False
     known = losses(group.gitdir)
@@ -265,7 +268,7 @@ def _known_losses(group: Group, lost: frozenset[str]) -> bool:
 
 
 def _read_caches_back(group: Group) -> None:
-    """What is derived from git may be damaged as well, and then it finds less than there is."""
+    """Verify the caches: a damaged one would find too little."""
     from gitmem.cache import messages as said
     from gitmem.cache import passages
     from gitmem.cache.database import verify
@@ -282,7 +285,10 @@ def _secrets_due(group: Group, limits: PackLimits) -> Due:
 
     tip, known = group.repository.tip(), scanned_in(group.gitdir)[0].tip
     is_due = tip != known or waits_beside(group)
-    return Due(is_due, "commits by plain git are not searched yet" if is_due else "all searched")
+    return Due(
+        is_due,
+        "commits by plain git are not searched for secrets yet" if is_due else "all searched",
+    )
 
 
 def _secrets(group: Group, limits: PackLimits) -> JobOutcome:
@@ -290,7 +296,7 @@ def _secrets(group: Group, limits: PackLimits) -> JobOutcome:
 
     beside = scan_beside(group).found
     found = len(open_secrets(group, scan_commits(group), beside))
-    words = f"{counted(found, 'secret')} found, see `gitmem check`" if found else "no secrets found"
+    words = f"{counted(found, 'secret')} found" if found else "no secrets found"
     return JobOutcome("done", words, found)
 
 
@@ -298,7 +304,7 @@ def _forget_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.store.gc.prune_list import dropped
 
     found = bool(dropped(group.gitdir))
-    return Due(found, "what was dropped is still on the disk" if found else "nothing was dropped")
+    return Due(found, "dropped messages are still on the disk" if found else "nothing was dropped")
 
 
 def _forget(group: Group, limits: PackLimits) -> JobOutcome:
@@ -307,8 +313,8 @@ def _forget(group: Group, limits: PackLimits) -> JobOutcome:
     from gitmem.store.program import find_git
 
     if find_git() is None:
-        return JobOutcome("skipped", "to write packs anew needs git, which is not installed")
-    # Whoever had the cache open while it was thrown away has kept its words.
+        return JobOutcome("skipped", "rewriting packs needs git, which is not installed")
+    # A process that had the cache open while it was deleted may have saved it again.
     query_messages(group, tip_of(group), lambda _: None)
     try:
         gone = forget_dropped(group.gitdir, seconds=limits.seconds, stray=is_transcript_object)
@@ -345,8 +351,8 @@ def _graph_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.store.gc.packing import has_graph, packs_of
 
     if has_graph(group.gitdir):
-        return Due(False, "there is one, and packing makes it anew")
-    return Due(bool(packs_of(group.gitdir)), "there is none yet")
+        return Due(False, "it exists, and packing renews it")
+    return Due(bool(packs_of(group.gitdir)), "no commit-graph yet")
 
 
 def _graph(group: Group, limits: PackLimits) -> JobOutcome:
@@ -371,13 +377,13 @@ TASKS = (
     UpkeepTask("keep", _keep_due, _keep),
     UpkeepTask("capture", _capture_due, _capture),
     UpkeepTask("migrate", _migrate_due, _migrate),
-    UpkeepTask("rotate", _rotate_due, _rotate, has_trace=True),
-    UpkeepTask("snapshot", _snapshot_due, _snapshot, has_trace=True),
-    UpkeepTask("report", _report_due, _report, has_trace=True),
+    UpkeepTask("rotate", _rotate_due, _rotate, is_job=True),
+    UpkeepTask("snapshot", _snapshot_due, _snapshot, is_job=True),
+    UpkeepTask("report", _report_due, _report, is_job=True),
     UpkeepTask("secrets", _secrets_due, _secrets),
     UpkeepTask("scrub", _scrub_due, _scrub),
     UpkeepTask("forget", _forget_due, _forget),
     UpkeepTask("pack", _pack_due, _pack),
     UpkeepTask("commit-graph", _graph_due, _graph),
 )
-"""In the order in which they are done: what one brings, the next ones see."""
+"""In the order in which they run: each sees what the ones before it did."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gitmem.errors import Conflict, PathNotFound, PathRefused
 from gitmem.memory.group import Group, Who, make_note
-from gitmem.memory.write.open_edits import PendingEdit, Scan, pending_edits
+from gitmem.memory.write.open_edits import PendingEdit, Scan, pending_edits, scan_edits
 from gitmem.memory.writing import FINDER
 from gitmem.model.commit_messages import RUN, Note, revealed
 from gitmem.model.guards import MARKERS_RULE, hold_rule
@@ -196,6 +196,14 @@ def _check_known(group: Group, place: str) -> None:
         from gitmem.memory.scope import outside_memory  # only beside other work
 
         raise outside_memory(scope.scope, place)
+
+
+def capture_paths(writer: Writer, paths: Iterable[str]) -> tuple[HeldEdit, ...]:
+    """Commit the edits at and below PATHS under the lock of WRITER; return those that are held."""
+    named = list(paths)
+    if not named:
+        return ()  # a scan of no paths is one of the whole work tree
+    return capture_edits(writer, scan_edits(writer.repository, writer.worktree, named))
 
 
 def capture_edits(writer: Writer, scan: Scan, finder: Note = FINDER) -> tuple[HeldEdit, ...]:

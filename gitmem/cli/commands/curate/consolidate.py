@@ -137,7 +137,8 @@ def _consolidated(call: Invocation, done: Consolidated) -> Iterator[str]:
     for each in (*done.logs, *done.entries):
         yield f"{verb} {visible(each.source)} to {style.bold(visible(each.address))}"
     for left in done.left_alone:
-        yield f"{style.warn('left alone')} {visible(left.address)}: {visible(left.why)}"
+        why = visible(call.addressed(left.why))
+        yield f"{style.warn('left alone')} {visible(left.address)}: {why}"
     if not done.changed:
         yield "nothing to archive"
     elif not done.dry_run:

@@ -183,7 +183,7 @@ def _undone_lines(call: Invocation, undone: Undone) -> Iterator[str]:
     yield from change_lines("undone", undone.changes, undone.commit, call.style)
     for each in undone.left:
         where = " of ".join(filter(None, (visible(each.path), short(each.commit))))
-        yield f"{call.style.warn('left')} {where}: {visible(each.why)}"
+        yield f"{call.style.warn('left')} {where}: {visible(call.addressed(each.why))}"
     if undone.reopened:
         ranges = counted(len(undone.reopened), "summarised range")
         yield f"reopened {ranges}; see: {call.command('transcript pending')}"
