@@ -112,9 +112,9 @@ def test_a_layout_that_says_nothing_of_it_gives_the_next_step(group: Group) -> N
         compact(group, "x")
     assert "add `compact: {into: MEMORY.md}` to gitmem.yaml" in caught.value.hint
     put(group, "gitmem.yaml", "gitmem: 1\ncompact: {into: MEMORY.md}\n")
-    with pytest.raises(BadInput, match="where the compactions of a day go") as caught:
+    with pytest.raises(BadInput, match="names no file for the compactions of a day") as caught:
         compact(group, "x", daily=True)
-    assert "leave out --daily: it goes to MEMORY.md" in caught.value.hint
+    assert "leave out daily=True to use MEMORY.md" in caught.value.hint
     said = caught.value.hint.partition("`")[2].partition("`")[0]
     put(group, "gitmem.yaml", f"gitmem: 1\n{said}\n")
     assert compact(group, "x", daily=True).path == "memory/2026-02-08.md"

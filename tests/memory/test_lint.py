@@ -249,8 +249,8 @@ def test_entries_without_date_or_importance_or_with_unknown_words_are_found(memo
         ("unknown-type", "a"),
         ("bad-importance", "b"),
     ]
-    assert "--entry a --set Date=YYYY-MM-DD" in found[0].hint
-    assert "--set Status=active" in found[2].hint
+    assert "entry='a', set='Date=YYYY-MM-DD'" in found[0].hint
+    assert "set='Status=active'" in found[2].hint
 
 
 def test_a_layer_without_such_fields_is_not_asked_for_them(memory: Group) -> None:

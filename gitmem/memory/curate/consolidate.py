@@ -14,7 +14,7 @@ from datetime import date, datetime
 from itertools import islice
 from typing import NamedTuple
 
-from gitmem.errors import GitmemError, SecretFound
+from gitmem.errors import GitmemError, SecretFound, TooBig
 from gitmem.memory.context.pins import moment_at
 from gitmem.memory.curate.archive import (
     OP,
@@ -25,20 +25,21 @@ from gitmem.memory.curate.archive import (
     archive_paths,
     source_paths,
 )
-from gitmem.memory.curate.day_log import day_log, noted
 from gitmem.memory.curate.report import old_logs, report_on
 from gitmem.memory.entries.dates import does_age
 from gitmem.memory.entries.targets import Target, TargetVersion, find_unchanged, version_in
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.upkeep.jobs import JobOutcome, run_job
+from gitmem.memory.write.apply import Edit, applied
 from gitmem.memory.write.capture import capture_paths
 from gitmem.memory.write.changeset import Changes, Changeset
+from gitmem.memory.write.target import HERE, resolve_edits
 from gitmem.model.commit_messages import Note
 from gitmem.model.entries.blocks import Entry, split_address
 from gitmem.model.entries.freshness import is_immune
 from gitmem.model.entries.rules import is_retired
-from gitmem.model.guards import check_message_text
+from gitmem.model.guards import check_message_text, check_size, write_warnings
 from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.record import Record
@@ -194,7 +195,7 @@ def _plan(chosen: _Candidates, snapshot: Snapshot) -> Plan[Consolidated]:
         return Plan((), done)
     Changeset(snapshot, {**logs.changes, **entries.changes}).check_policies(layout)
     text = "".join(f"- {chosen.now:%H:%M} consolidate: {each}\n" for each in lines)
-    log = noted(snapshot, layout, text, chosen.now)
+    log = with_log_lines(snapshot, layout, text, chosen.now)
     steps = [_step(chosen, snapshot, each, is_logged=log is not None) for each in kinds]
     if log is None:
         return Plan(tuple(steps), done)
@@ -312,3 +313,39 @@ def _obstacle(entry: Entry, layer: Layer, address: str) -> str:
     except SecretFound:
         return "its name looks like a credential"
     return ""
+
+
+WRITABLE = ("free", "append-only")
+"""Policies of logs that can be appended to."""
+
+
+class LoggedLines(NamedTuple):
+    """The log of the day with lines added."""
+
+    path: str
+    data: bytes
+    warnings: tuple[str, ...]
+
+
+def day_log(layout: Layout) -> Layer | None:
+    """The first log of the layout that can be appended to."""
+    return next((x for x in layout.layers if x.kind == "log" and x.policy in WRITABLE), None)
+
+
+def with_log_lines(
+    snapshot: Snapshot, layout: Layout, text: str, now: datetime
+) -> LoggedLines | None:
+    """The log with TEXT at its end; None without a log, or if it is full."""
+    layer = day_log(layout)
+    if layer is None:
+        return None
+    edit = Edit(f"{HERE}{layer.path}", text, append=True)
+    (resolved,) = resolve_edits([edit], layout, snapshot, now)
+    data = applied(resolved, snapshot.read(layer.path))
+    try:
+        check_size(layer.path, len(data))
+    except TooBig:
+        return None
+    return LoggedLines(
+        layer.path, data, tuple(write_warnings(layer, layer.path, data, today=resolved.day))
+    )

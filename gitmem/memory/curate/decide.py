@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanRefused
 from gitmem.memory.curate.archive import Provenance, archive_paths
-from gitmem.memory.curate.consolidate import JOB
-from gitmem.memory.curate.day_log import day_log, noted
+from gitmem.memory.curate.consolidate import JOB, day_log, with_log_lines
 from gitmem.memory.curate.plan import (
     ARCHIVING,
     REMOVING,
@@ -266,7 +265,7 @@ def _with_log(given: _Decisions, work: Workspace, plan: Plan[Decided]) -> Plan[D
     done, (step,) = plan.result, plan.steps
     text = f"decided: {_summary(done.decisions)}"
     line = f"- {given.now:%H:%M} consolidate: {text}\n"
-    log = noted(work.draft.snapshot, work.layout, line, given.now)
+    log = with_log_lines(work.draft.snapshot, work.layout, line, given.now)
     if log is None or log.path in step.files:
         return plan
     note = given.note._replace(op="append", title=f"consolidated: {text}", paths=(log.path,))
