@@ -88,7 +88,7 @@ def test_the_days_before_the_copy_stay_as_they_were(group: Group, notes: Path) -
     copy_in(group, notes, "memory")
 
     assert "memory" not in git(group.worktree, "ls-tree", begun.commit)
-    with pytest.raises(Exception, match="nothing was recorded yet"):
+    with pytest.raises(Exception, match="no commit at"):
         read(group, "identity.md", at="2026-10-10")
 
 

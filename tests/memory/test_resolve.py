@@ -134,7 +134,7 @@ def test_the_hour_that_autumn_has_twice_is_one_interval(
 
 
 def test_before_the_beginning_there_was_nothing(group: Group) -> None:
-    with pytest.raises(MomentNotFound, match="nothing was recorded yet") as caught:
+    with pytest.raises(MomentNotFound, match="no commit at") as caught:
         resolve(group, "2020-01-01")
 
     assert "begins at 2026-02-08" in caught.value.hint

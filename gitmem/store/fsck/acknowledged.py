@@ -1,4 +1,4 @@
-"""Which findings in history somebody has looked at: a decision, so it is kept and not derived."""
+"""The findings in history that a person acknowledged: a decision, so no cache."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ NAME = "acknowledged"
 
 
 class Acknowledged(NamedTuple):
-    """The ids that were acknowledged, and the salt by which ids are made."""
+    """The acknowledged ids, and the salt of the ids."""
 
     salt: str
     ids: frozenset[str] = frozenset()
 
-    def covers(self, id: str, place: str) -> bool:
-        """Whether the value of ID was acknowledged, everywhere or at PLACE."""
-        return id in self.ids or located_id(self.salt, id, place) in self.ids
+    def covers(self, id: str, path: str) -> bool:
+        """True when the value of ID was acknowledged, everywhere or at PATH."""
+        return id in self.ids or located_id(self.salt, id, path) in self.ids
 
-    def spares(self, rule: str, value: str, place: str = "") -> bool:
+    def spares(self, rule: str, value: str, path: str = "") -> bool:
         """The same for a value that a rule has found."""
-        return bool(self.salt) and self.covers(secret_id(self.salt, rule, value), place)
+        return bool(self.salt) and self.covers(secret_id(self.salt, rule, value), path)
 
 
 def read_acknowledged(gitdir: Path) -> Acknowledged:
-    """What was acknowledged; without a salt where nothing was ever found."""
+    """The acknowledged ids; without a salt where nothing was ever found."""
     try:
         salt, *ids = _path(gitdir).read_text("ascii").split()
     except (OSError, ValueError):
@@ -42,7 +42,7 @@ def read_acknowledged(gitdir: Path) -> Acknowledged:
 
 
 def salted(gitdir: Path) -> Acknowledged:
-    """The same, with a salt: the first one who finds something makes it."""
+    """The same, with a salt, which the first finding creates."""
     known = read_acknowledged(gitdir)
     if not known.salt:
         _make(gitdir, os.urandom(16).hex())
@@ -51,7 +51,7 @@ def salted(gitdir: Path) -> Acknowledged:
 
 
 def acknowledge(gitdir: Path, ids: Iterable[str]) -> None:
-    """Add IDS. Whoever appends takes no id away that another process adds at the same time."""
+    """Add IDS by appending, so that concurrent processes lose none."""
     new = sorted(set(ids) - salted(gitdir).ids)
     if new:
         # A line break first: a crash may have torn the last line.
@@ -59,7 +59,7 @@ def acknowledge(gitdir: Path, ids: Iterable[str]) -> None:
 
 
 def is_withheld(gitdir: Path, data: bytes) -> bool:
-    """Whether DATA holds a credential that nobody has acknowledged: git must not get it back."""
+    """True when DATA has a credential that nobody acknowledged: it must not return to git."""
     from gitmem.model.secrets.find import find_in_bytes  # only where an object was lost
 
     found = find_in_bytes(data)
@@ -68,7 +68,7 @@ def is_withheld(gitdir: Path, data: bytes) -> bool:
 
 
 def is_removed(repository: Repository, path: str, data: bytes) -> bool:
-    """Whether DATA is withheld and the branch never had it at PATH: it was removed from history."""
+    """True when DATA is withheld and the branch never had it at PATH: removed from history."""
     from gitmem.store.objects.database import blob_id
 
     withheld = is_withheld(repository.gitdir, data)
@@ -76,7 +76,7 @@ def is_removed(repository: Repository, path: str, data: bytes) -> bool:
 
 
 def _make(gitdir: Path, salt: str) -> None:
-    """Put the file in place with its salt; the one of who comes first stays."""
+    """Create the file with its salt; of concurrent processes the first wins."""
     path = _path(gitdir)
     temp = path.with_name(f".{NAME}.{os.urandom(4).hex()}")
     _append(temp, os.O_CREAT | os.O_EXCL, f"{salt}\n")

@@ -1,4 +1,4 @@
-"""How two commits are related: what lies behind each of them alone, and where they part.
+"""How two commits are related: which ancestors each has alone, and the merge base.
 
 By hand instead of pygit2's `merge_base`: libgit2 would read commits that may be truncated (see
 `objects/database`). 60 commits apart the two take the same time (0.95).
@@ -18,18 +18,18 @@ _OURS, _THEIRS, _BOTH, _OLD = 1, 2, 3, 4
 
 
 class Split(NamedTuple):
-    """Two lines of commits, up to where they part."""
+    """Two commits, and where their histories part."""
 
     ours: tuple[str, ...]
-    """What lies behind the first commit alone, newest first ..."""
+    """Commits that only the first one reaches, newest first ..."""
     theirs: tuple[str, ...]
-    """... and behind the second."""
+    """... and only the second."""
     base: str
-    """The newest commit behind both; empty where there is none."""
+    """The newest common ancestor; empty for none."""
 
 
 def split(objects: Objects, ours: str, theirs: str) -> Split:
-    """Walk back from both, newest first, and stop where nothing but shared history is left.
+    """Walk back from both, newest first, until only shared history is left.
 
     This is git's own way to find a merge base. The cost is that of the commits which only one of
     the two has, not that of the history.
@@ -40,7 +40,7 @@ def split(objects: Objects, ours: str, theirs: str) -> Split:
     heapq.heapify(queue)
     order: list[str] = []
     base = ""
-    waiting = set(sides)  # what is in the queue and not shared history; to look it through is slow
+    waiting = set(sides)  # queued and not shared: searching the queue for them is slow
     while waiting:
         _, oid, parents = heapq.heappop(queue)
         waiting.discard(oid)
@@ -76,8 +76,8 @@ def _waiting(objects: Objects, oid: str) -> tuple[int, str, tuple[str, ...]]:
 
 
 def is_behind(objects: Objects, older: str, newer: str) -> bool:
-    """True when OLDER is NEWER itself or one of its ancestors; the newest are looked at first."""
-    _waiting(objects, older)  # what cannot be read is told as such
+    """True when OLDER is NEWER or one of its ancestors; the newest commits are read first."""
+    _waiting(objects, older)  # raises ObjectDamaged where it cannot be read
     seen, queue = {newer}, [_waiting(objects, newer)]
     while queue and older not in seen:
         for parent in heapq.heappop(queue)[2]:
@@ -93,8 +93,8 @@ def only_behind(
 ) -> list[str] | None:
     """The commits that NEW lead to and OLD do not, newest first; None: more than MOST.
 
-    As in `split`, the cost is not that of the history. What cannot be read ends a line. Where a
-    clock was wrong, commits that OLD lead to may be among them.
+    As in `split`, the cost is not that of the history. A commit that cannot be read ends the walk
+    there. Where a clock was wrong, commits that OLD lead to may be among them.
     """
     shared = set(old)
     waiting = set(new) - shared
@@ -132,7 +132,7 @@ def reached(
 ) -> set[str]:
     """COMMIT and its ancestors, without those that are KNOWN.
 
-    What cannot be read ends a line, unless a reflog has LOGGED what it was built on.
+    The walk ends at a commit that cannot be read, unless a reflog has LOGGED its parent.
     """
     found: set[str] = set()
     queue = [commit]

@@ -1,7 +1,6 @@
-"""When each line and each entry was last touched, found by one walk forward through the history.
+"""When each line and each entry was last changed, by one walk forward through the history.
 
-Lines are those of `git blame -w`, and git is the judge of them. An entry is more than its lines:
-`entry_dates` says which date it has.
+Lines have the dates of `git blame -w`. An entry is more than its lines: see `entry_dates`.
 
 A walk costs what the new commits cost. Where the history forks, each way goes on from a copy.
 
@@ -24,7 +23,7 @@ from gitmem.store.repository import Repository
 
 HELD_KEYS = 4096
 LONG = 4096
-"""After so many commits what is known is worth keeping, should the walk be cut short."""
+"""The number of commits after which a result is saved, in case the walk is interrupted."""
 
 Keep = Callable[[KnownDates], None]
 
@@ -36,10 +35,10 @@ def bring_up(
     reading: EntryReading,
     keep: Keep = lambda known: None,
 ) -> tuple[KnownDates, int]:
-    """What is known at COMMIT, and by how many commits more than before.
+    """The dates at COMMIT, and the number of commits that were walked.
 
-    It goes on from KNOWN where that is one of its ancestors. KNOWN itself is changed, and worth
-    nothing if this fails. A long walk is given to KEEP now and then: it may be cut short.
+    The walk starts from KNOWN where that is an ancestor. KNOWN is changed in place, and invalid if
+    this raises. A long walk calls KEEP now and then, since it may be interrupted.
     """
     steps = _steps_since(repository, commit, known.commit) if known else None
     if known is None or steps is None:
@@ -49,7 +48,7 @@ def bring_up(
 
 
 def _steps_since(repository: Repository, commit: str, base: str) -> list[WalkedCommit] | None:
-    """The commits behind BASE up to COMMIT, parents first; None where not all come from BASE."""
+    """The commits after BASE up to COMMIT, parents first; None where not all descend from BASE."""
     found: dict[str, WalkedCommit] = {}
     waiting = [commit]
     while waiting:
@@ -77,7 +76,7 @@ def _parents_first(steps: Mapping[str, WalkedCommit], commit: str) -> Iterator[W
 
 
 class _Walk:
-    """One walk, from commit to commit."""
+    """One walk."""
 
     def __init__(self, known: KnownDates, repository: Repository, reading: EntryReading) -> None:
         self._known, self._reading = known, reading
@@ -95,7 +94,7 @@ class _Walk:
         self._join(known.state)
 
     def go(self, steps: list[WalkedCommit], keep: Keep) -> None:
-        """Carry dates on over STEPS, parents first."""
+        """Carry the dates over STEPS, parents first."""
         for step in steps:
             self._roots[step.oid] = step.tree
             for parent in step.parents:

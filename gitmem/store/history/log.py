@@ -1,4 +1,4 @@
-"""The past of a group: every commit, or those that touched a path, followed through its moves.
+"""Walk the history of a group: all commits, or those that changed a path, through its moves.
 
 By hand instead of pygit2's `Repository.walk`: libgit2 would read commits that may be truncated (see
 `objects/database`), and it follows no file through a move.
@@ -17,21 +17,21 @@ from gitmem.store.objects.trees import FOLDER, Node
 from gitmem.store.repository import Commit, Repository
 
 SLOP = 100
-"""A clock that was wrong may hide newer commits behind so many older ones."""
+"""The number of older commits behind which a wrong clock may hide newer ones."""
 
 
 class Visit(NamedTuple):
-    """A commit that touched the path that is followed."""
+    """A commit that changed the followed path."""
 
     commit: Commit
     path: str
-    """The path's name once the commit was made."""
+    """The path's name in the commit."""
     moved_from: str = ""
-    """Its name before, where this commit moved it."""
+    """Its earlier name, where this commit moved it."""
 
 
 class _Queue:
-    """Commits that wait for their turn, newest first: the order of `git log`."""
+    """A queue of commits, newest first: the order of `git log`."""
 
     def __init__(
         self, repository: Repository, since: float, within: int = 0, now: float = math.inf
@@ -40,7 +40,7 @@ class _Queue:
         self._since, self._within = since, within
         self._now, self._bounds = now, dict[str, float]()
         self.wanted = False
-        """Whether the one that came last was made since."""
+        """True when the last commit was made since SINCE."""
         self._heap: list[tuple[int, int, Commit]] = []
         self._waiting: dict[str, Commit] = {}
         self._added = self._popped = self._older = 0
@@ -50,7 +50,7 @@ class _Queue:
         return bool(self._heap) and in_bounds and self._older <= SLOP
 
     def add(self, oid: str) -> Commit:
-        """Let a commit wait, once, and give it."""
+        """Queue a commit, once; the commit."""
         commit = self._waiting.get(oid)
         if commit is None:
             commit = self._waiting[oid] = self._repository.commit(oid)
@@ -59,7 +59,7 @@ class _Queue:
         return commit
 
     def pop(self) -> Commit:
-        """The newest one that waits."""
+        """Take the newest commit."""
         commit = heapq.heappop(self._heap)[2]
         del self._waiting[commit.oid]
         self._popped += 1
@@ -68,7 +68,7 @@ class _Queue:
         return commit
 
     def _made(self, commit: Commit) -> float:
-        """When it was made: where its date has not come yet, before what was made on top of it."""
+        """When it was made: of a date in the future, before the commits on top of it."""
         if not self._since:
             return commit.committed
         from gitmem.store.history.timeline import made_by
@@ -82,7 +82,7 @@ class _Queue:
 def walk(
     repository: Repository, start: str, since: float = 0.0, now: float = math.inf
 ) -> Iterator[Commit]:
-    """START and all its ancestors, through every parent, newest first, back to a time."""
+    """START and all its ancestors, newest first, back to the time SINCE."""
     queue, seen = _Queue(repository, since, now=now), {start}
     queue.add(start)
     while queue:
@@ -104,10 +104,10 @@ def follow(
     within: int = 0,
     now: float = math.inf,
 ) -> Iterator[Visit]:
-    """The commits that touched PATH, a file or a folder, newest first, through its moves.
+    """The commits that changed PATH, a file or a folder, newest first, through its moves.
 
-    Every parent of a merge is followed, each under the name the path has there. WITHIN bounds how
-    many commits are looked at.
+    Every parent of a merge is followed, each under the name the path has there. WITHIN limits the
+    number of commits that are read.
     """
     queue = _Queue(repository, since, within, now)
     wanted, asked = {start: [path]}, {(start, path)}
@@ -131,7 +131,7 @@ def follow(
 def _visit(
     repository: Repository, commit: Commit, parents: list[Commit], path: str
 ) -> tuple[Visit | None, list[str]]:
-    """Whether a commit touched PATH, and the path's name in each parent."""
+    """The visit if a commit changed PATH, and the path's name in each parent."""
     if not parents:
         return (Visit(commit, path) if locate(repository, commit.tree, path) else None), []
     touched, moved_from, names = True, "", []
@@ -160,7 +160,7 @@ def _child(repository: Repository, node: Node | None, name: str) -> Node | None:
 def _unequal(
     repository: Repository, before: str, after: str, path: str
 ) -> tuple[Node | None, Node | None] | None:
-    """The nodes at PATH in two trees, None where they are equal; reads no tree that both share."""
+    """The nodes at PATH in two trees, or None where they are equal; reads no shared tree."""
     old: Node | None = Node(FOLDER, before)
     new: Node | None = Node(FOLDER, after)
     for part in path.split("/") if path else ():
@@ -177,7 +177,7 @@ def _source(repository: Repository, parent: Commit, commit: Commit, path: str) -
         return moves[path]
     homes = {_home(target, source, path) for target, source in moves.items()} - {None}
     home = homes.pop() if len(homes) == 1 else None
-    # A folder that still stands only gave something away.
+    # A folder that still exists was not moved whole.
     return home if home and not locate(repository, commit.tree, home) else ""
 
 
@@ -190,7 +190,7 @@ def _home(target: str, source: str, folder: str) -> str | None:
 
 
 def peel(repository: Repository, oid: str) -> str | None:
-    """The commit that an object is, or that a tag was put on; None for anything else."""
+    """The commit OID, or the one that the tag OID names; None for any other object."""
     kind, data = repository.objects.read(oid)
     while kind == "tag":
         key, _, value = data.partition(b"\n")[0].partition(b" ")

@@ -1,4 +1,4 @@
-"""What differs between two trees, and which files are the same under another name.
+"""Compare two trees: which files differ, and which were moved.
 
 By hand instead of pygit2's `diff_to_tree` and `find_similar`: libgit2 would read trees that may be
 truncated (see `objects/database`; ours takes 1.17 of its time), and likeness only guesses a move
@@ -19,16 +19,16 @@ from gitmem.store.repository import Commit, Difference, Repository, differences
 
 EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 ALIKE = 0.6
-"""How much of two files must agree, by lines, for one to be the other under a new name."""
+"""The share of equal lines that makes two files a move."""
 MANY = 30
-"""Where more files than this came or went, only equal content tells a move."""
+"""With more new or removed files than this, only equal content counts as a move."""
 
 Likeness = Callable[[str, str], float]
-"""How alike the old file at one path and the new file at another are, from 0 to 1."""
+"""The similarity of an old file and a new file, from 0 to 1."""
 
 
 class Comparison(NamedTuple):
-    """What differs between two trees."""
+    """The differences of two trees."""
 
     differences: tuple[Difference, ...]
     moves: dict[str, str]
@@ -36,10 +36,10 @@ class Comparison(NamedTuple):
 
 
 def compare_commit(repository: Repository, commit: Commit, parent: Commit | None) -> Comparison:
-    """What COMMIT changed in PARENT, with the moves that it states itself."""
+    """The changes of COMMIT to PARENT, with the moves that its message names."""
     note = parse(commit.message)
     before = parent.tree if parent else None
-    # gitmem names the moves it makes: what only looks like one in its commits is none.
+    # gitmem names its moves: similar files in its commits are no move.
     named = note.all("Gitmem-From")
     return compare(repository, before, commit.tree, named=named, guess=not note.op)
 
@@ -106,7 +106,7 @@ def _equal_pairs(
     """Pairs of the same content, the likeliest first."""
     homes: dict[str, list[str]] = {}
     for source, oid in gone.items():
-        if oid != EMPTY_BLOB:  # empty files cannot be told apart
+        if oid != EMPTY_BLOB:  # empty files are all alike
             homes.setdefault(oid, []).append(source)
     pairs = [(source, target) for target, oid in born.items() for source in homes.get(oid, ())]
     return sorted(pairs, key=lambda each: (each[0] not in named, -_common_end(*each), each))
@@ -124,12 +124,12 @@ def _alike_pairs(
 
 
 def _can_move(source: str, target: str) -> bool:
-    """False where a file became a folder of its name, or the reverse: no one commit says that."""
+    """False where a file became a folder of its name, or the reverse."""
     return not (source.startswith(f"{target}/") or target.startswith(f"{source}/"))
 
 
 def _common_end(one: str, other: str) -> int:
-    """How many parts two paths share at their ends."""
+    """The number of parts that two paths share at their ends."""
     count = 0
     for a, b in zip(reversed(one.split("/")), reversed(other.split("/")), strict=False):
         if a != b:
@@ -141,7 +141,7 @@ def _common_end(one: str, other: str) -> int:
 def likeness_of(
     read_old: Callable[[str], bytes | None], read_new: Callable[[str], bytes | None]
 ) -> Likeness:
-    """A judge that reads each file once: the share of the longer one's lines that both have."""
+    """The share of equal lines in the longer file; reads each file once."""
     from functools import cache
 
     old_lines = cache(lambda path: _lines(read_old(path)))
@@ -156,12 +156,12 @@ def likeness_of(
 
 
 def _lines(data: bytes | None) -> Counter[bytes]:
-    """The lines of a text in no order; blank ones, and how they end, say nothing."""
+    """The lines of a text in no order, without blank lines and line endings."""
     return Counter(line.strip() for line in (data or b"").split(b"\n") if line.strip())
 
 
 def content(repository: Repository, node: Node | None) -> bytes | None:
-    """The bytes of a file; of a repository inside ours, the line that git shows for it."""
+    """The content of a file; of a submodule, the line that git shows for it."""
     if node is None:
         return None
     if node.mode == SUBMODULE:

@@ -1,10 +1,9 @@
-"""When a commit came to the branch, where a clock may have been wrong.
+"""When commits came to the branch, also where a clock was wrong.
 
 Committer time never runs backwards along the branch, so one commit by a clock that was ahead gives
-its date to all that follow. Two facts are left to judge by: nothing was made after the present, and
-nothing after what was made on top of it. Author time, which gitmem takes from the clock anew for
-each commit, then says when the followers were made; of the commit that began it, only that it is
-not later than the next.
+its date to all that follow. Two facts remain: no commit was made in the future, and none after its
+children. Author time, which gitmem reads from the clock for each commit, then dates the followers;
+of the first commit it is only known that it is not later than the next.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ def at_time(repository: Repository, moment: datetime, now: datetime) -> Commit:
             return commit
     began = min((each for each in (first, _first_adopted(repository)) if each), key=_made)
     raise MomentNotFound(
-        f"nothing was recorded yet at {moment.isoformat(' ', 'minutes')}",
+        f"no commit at {moment.isoformat(' ', 'minutes')} or before",
         hint=f"the history of this group begins at {began.time.isoformat(' ', 'minutes')}",
     )
 
 
 def adopted_at(repository: Repository, moment: datetime) -> Commit | None:
-    """The commit that an adopted folder was at by MOMENT, by the dates of its own history."""
+    """The last commit of an adopted history at MOMENT, by its own dates."""
     asked, newest, found = moment.timestamp(), -math.inf, None
     for commit in _adopted(repository):
-        newest = max(newest, _made(commit))  # nothing was made before what it is made on
+        newest = max(newest, _made(commit))  # no commit was made before its parents
         if newest > asked:
             break
         found = commit
@@ -117,7 +116,7 @@ class _Begins:
 
 
 def _bound_of(repository: Repository, oid: str, present: float) -> float:
-    """Before what a commit was made, by those on top of it."""
+    """The latest time at which a commit was made, by its descendants."""
     bound, begins = present, _Begins(repository)
     for commit, latest in _dated(repository, repository.tip()):
         if commit.oid == oid:
@@ -127,7 +126,7 @@ def _bound_of(repository: Repository, oid: str, present: float) -> float:
 
 
 def _adopted(repository: Repository) -> list[Commit]:
-    """What was adopted, oldest first."""
+    """The adopted commits, oldest first."""
     line = repository.history(repository.tip())
     return [each for each in line if _is_adopted(each)][::-1]
 
@@ -141,5 +140,5 @@ def _made(commit: Commit) -> float:
 
 
 def _is_adopted(commit: Commit) -> bool:
-    """Adopted commits came with the adoption, whenever they were made elsewhere."""
+    """True for an adopted commit, which came to the branch with the adoption."""
     return "Gitmem-Op: adopt" in commit.message and parse(commit.message).op == "adopt"

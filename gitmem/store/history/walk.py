@@ -1,4 +1,4 @@
-"""Commits and what they changed, read with as little work as a walk through all of them allows.
+"""Read commits and tree changes fast enough for a walk through the whole history.
 
 By hand instead of pygit2's `Repository.walk`: with libgit2's object cache a walk of 20,000 commits
 peaked at 587 MB, without it at 62, and it would read commits that may be truncated.
@@ -15,7 +15,7 @@ from gitmem.store.objects.database import Objects
 from gitmem.store.repository import parse_commit
 
 HELD_ROWS = 20_000
-"""So many names of trees are kept at hand."""
+"""The number of tree entries in the cache."""
 _HEAD = re.compile(
     rb"tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)"
     rb"author ([^\n<]*) <[^\n>]*> ([0-9]{1,11}) [+-][0-9]{4}\n"
@@ -27,37 +27,37 @@ _OP, _AGENT, _SOURCE = b"Gitmem-Op: ", b"Gitmem-Agent: ", b"Gitmem-Source: "
 _RUN = RUN.encode() + b": "
 
 Change = tuple[str, str, str]
-"""A path, its blob before and its blob now; nothing where there is no file."""
+"""A path, its blob before and its blob now; empty for no file."""
 
 
 class WalkedCommit(NamedTuple):
-    """A commit as far as a walk needs it."""
+    """The parts of a commit that a walk needs."""
 
     oid: str
     tree: str
     parents: tuple[str, ...]
     seconds: int
-    """When it was made, by its author's clock."""
+    """Its author time."""
     agent: str
     op: str = ""
     source: str = ""
     run: str = ""
-    """The captures that it was made with, all of edits that stood there at the same time."""
+    """The run of capture that made it, if any."""
 
 
 def read_walked(objects: Objects, oid: str) -> WalkedCommit:
-    """One commit."""
+    """Read the commit OID."""
     data = objects.read_as("commit", oid)
     head = _HEAD.match(data)
-    if head is None:  # made by hand, or by something that is not git
+    if head is None:  # an unusual header, not made by git
         commit = parse_commit(oid, data)
-        said = parse(commit.message)
+        note = parse(commit.message)
         seconds = int(commit.time.timestamp())
-        agent = said.agent or commit.author
-        words = said.op, said.source, said.get(RUN)
+        agent = note.agent or commit.author
+        words = note.op, note.source, note.get(RUN)
         return WalkedCommit(oid, commit.tree, commit.parents, seconds, agent, *words)
     tree, parents, author, when = head.groups()
-    op, agent, source, run = _said(data[head.end() :])
+    op, agent, source, run = _trailers(data[head.end() :])
     return WalkedCommit(
         oid,
         tree.decode(),
@@ -70,16 +70,16 @@ def read_walked(objects: Objects, oid: str) -> WalkedCommit:
     )
 
 
-def _said(rest: bytes) -> tuple[str, str, str, str]:
-    """Operation, agent, source and run by the trailers, of what stands behind the author."""
+def _trailers(rest: bytes) -> tuple[str, str, str, str]:
+    """Operation, agent, source and run in the trailers; REST follows the author line."""
     if _OP not in rest:
         return "", "", "", ""
     block = rest[rest.rfind(b"\n\n") + 2 :]
     lines = block.split(b"\n")
     plain = all(line.startswith(b"Gitmem-") for line in lines[:-1]) and not lines[-1]
     if not plain or b"\\u{" in block:
-        said = parse(rest.partition(b"\n\n")[2].decode("utf-8", "replace"))
-        return said.op, said.agent, said.source, said.get(RUN)
+        note = parse(rest.partition(b"\n\n")[2].decode("utf-8", "replace"))
+        return note.op, note.agent, note.source, note.get(RUN)
     return _value(lines, _OP), _value(lines, _AGENT), _value(lines, _SOURCE), _value(lines, _RUN)
 
 
@@ -89,7 +89,7 @@ def _value(lines: list[bytes], name: bytes) -> str:
 
 
 class Trees:
-    """What differs between trees; those that were looked at last are kept at hand."""
+    """Compares trees; recent ones are cached."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
@@ -97,7 +97,7 @@ class Trees:
         self._weight = 0
 
     def changes(self, before: str, after: str, inside: str = "") -> list[Change]:
-        """The files that differ, in no order; what is no plain file counts as none."""
+        """The files that differ, in no order; only regular files count."""
         old, new = self._rows(before), self._rows(after)
         rows = {name: [mode, oid, b"", b""] for mode, name, oid in old - new}
         for mode, name, oid in new - old:
