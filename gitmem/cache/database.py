@@ -17,7 +17,9 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+from gitmem.model.record import Record
 
 Answer = TypeVar("Answer")
 Value = TypeVar("Value")
@@ -32,7 +34,7 @@ MANY = 500
 """Rows in one statement; old SQLite libraries take 999 values."""
 
 
-class Schema(NamedTuple):
+class Schema(Record):
     """The tables of a file."""
 
     number: int
@@ -41,7 +43,7 @@ class Schema(NamedTuple):
     """The SQL statements that create them."""
 
 
-class Query(NamedTuple):
+class Query(Record):
     """The state that a query needs; each function takes an open connection."""
 
     is_current: Callable[[Connection], bool]

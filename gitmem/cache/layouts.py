@@ -23,6 +23,7 @@ from gitmem.model.layout.layout import (
     Retrieval,
     TranscriptSettings,
 )
+from gitmem.model.record import Record
 
 FORM = 5
 """Incremented when the same file would give other values, or be refused."""
@@ -80,15 +81,18 @@ def _head(key: str, rest: bytes) -> bytes:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        value = tuple(getattr(value, name) for name in value._fields)
     return tuple(_plain(each) for each in value) if isinstance(value, tuple) else value
 
 
 def _restored(plain: Any) -> Layout:
-    layout = Layout(*plain)
-    return layout._replace(
+    layout: Any = Layout(*plain)
+    found: Layout = layout._replace(
         layers=tuple(Layer(*each) for each in layout.layers),
         compact=Compaction(*layout.compact),
         migrate=Migration(*layout.migrate),
         retrieve=Retrieval(*layout.retrieve),
         transcripts=TranscriptSettings(*layout.transcripts),
     )
+    return found

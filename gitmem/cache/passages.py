@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from gitmem.cache.database import Connection, Schema, chunks
 from gitmem.cache.scoring import BALLAST, WORDS
+from gitmem.model.record import Record
 
 SCHEMA = Schema(
     6,
@@ -55,7 +56,7 @@ class PassageRow(NamedTuple):
     status: str
 
 
-class FileContent(NamedTuple):
+class FileContent(Record):
     """A file to index; data is None if it cannot be read."""
 
     path: str

@@ -11,9 +11,10 @@ import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.cache.files import put
+from gitmem.model.record import Record
 
 if TYPE_CHECKING:
     from gitmem.model.secrets.exposure import Exposed
@@ -26,7 +27,7 @@ REFS_NAME = "scanned-refs"
 _MOST_AT_ONCE = 16 * 1024
 
 
-class Scanned(NamedTuple):
+class Scanned(Record):
     """How far the branch was searched."""
 
     tip: str = ""
@@ -40,7 +41,7 @@ class Scanned(NamedTuple):
 NOTHING = Scanned()
 
 
-class ScannedRefs(NamedTuple):
+class ScannedRefs(Record):
     """How far commits were searched that only other refs reach."""
 
     tips: frozenset[str] = frozenset()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gitmem.cli.invocation import Invocation
 from gitmem.errors import BadInput
+from gitmem.model.record import Record
 
 if TYPE_CHECKING:
     import click
@@ -25,7 +26,7 @@ class Whole(NamedTuple):
     most: int | None = None
 
 
-class Parameter(NamedTuple):
+class Parameter(Record):
     """An option or an argument of a command."""
 
     names: tuple[str, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gitmem.cli.boundary import UNEXPECTED, guarded
 from gitmem.cli.commands import COMMANDS, declared
@@ -22,6 +22,7 @@ from gitmem.cli.declare import (
     not_empty,
 )
 from gitmem.cli.invocation import Invocation
+from gitmem.model.record import Record
 
 COMPLETE = "_GITMEM_COMPLETE"
 """The variable by which a shell asks click for completions."""
@@ -40,7 +41,7 @@ LONG = 19
 """Digits that are nobody's number any more."""
 
 
-class PlainCall(NamedTuple):
+class PlainCall(Record):
     """A command and what it is called with."""
 
     command: Declared

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.errors import BadInput
 from gitmem.integrations.hosts.table import host_in, session_in
+from gitmem.model.record import Record
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -51,7 +52,7 @@ look a year ahead, need room."""
 A_DAY = 86400
 
 
-class Flags(NamedTuple):
+class Flags(Record):
     """What the command line said, wherever on it; empty where it said nothing."""
 
     store: str = ""
@@ -63,7 +64,7 @@ class Flags(NamedTuple):
     source: str = ""
 
 
-class Settings(NamedTuple):
+class Settings(Record):
     """What one call of the command line goes by."""
 
     folder: str

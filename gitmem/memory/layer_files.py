@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import NamedTuple
 
 from gitmem.errors import Damaged
 from gitmem.model.context.escape import NOTHING, ForModel, worded
 from gitmem.model.layout.layout import FILE, TIMES, Layer, Layout, is_glob, variables_in
+from gitmem.model.record import Record
 from gitmem.store.objects.trees import Node, Tree
 from gitmem.store.repository import Snapshot
 
@@ -37,7 +37,7 @@ def layer_files(
             yield path, node.oid
 
 
-class Unmade(NamedTuple):
+class Unmade(Record):
     """The layers of which no file is there yet, and of which an agent may make one."""
 
     names: tuple[str, ...] = ()

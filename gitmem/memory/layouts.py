@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.cache.layouts import LastValid, keep_last_valid, last_valid, load_layout, save_layout
 from gitmem.errors import BadInput, Damaged, LayoutRefused, Refused
@@ -31,7 +31,7 @@ WORTH_KEEPING = 8
 """From so many commits back, what was found is kept for the next command."""
 
 
-class Loaded(NamedTuple):
+class Loaded(Record):
     """A layout, and whether it is the one that the commit itself holds."""
 
     layout: Layout

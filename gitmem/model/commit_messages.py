@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import NamedTuple
 
 from gitmem.errors import BadInput
+from gitmem.model.record import Record
 
 PREFIX = "Gitmem-"
 SUBJECT_WIDTH = 100
@@ -42,7 +42,7 @@ PARTLY = "Gitmem-Undoes-Part"
 """... and one of which only a part was."""
 
 
-class Note(NamedTuple):
+class Note(Record):
     """What a commit says about the operation that made it."""
 
     op: str
@@ -59,7 +59,7 @@ class Note(NamedTuple):
     """The type and the id of an agent that works for AGENT: `TYPE/ID`."""
 
 
-class Parsed(NamedTuple):
+class Parsed(Record):
     """A commit message taken apart; one made by plain git has no trailers of ours.
 
     Body and values are as they were given, hidden characters included: show them by `visible`.

@@ -7,8 +7,8 @@ method of a group. No other room names a command line.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
+from gitmem.model.record import Record
 from gitmem.model.text.format import quoted
 
 COMMAND_ONLY = frozenset(
@@ -41,7 +41,7 @@ _TERMINAL = ("yes", "json")
 Options = tuple[tuple[str, str | bool], ...]
 
 
-class Call(NamedTuple):
+class Call(Record):
     """A verb of gitmem with its arguments."""
 
     verb: str
@@ -53,7 +53,7 @@ class Call(NamedTuple):
     """The group it is meant for, where that is not the caller's."""
 
 
-class Option(NamedTuple):
+class Option(Record):
     """An option of the call that failed, to be given when it is repeated."""
 
     name: str

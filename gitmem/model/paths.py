@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import count
-from typing import NamedTuple
 
 from gitmem.errors import GroupRefused, PathRefused
+from gitmem.model.record import Record
 
 MAX_DEPTH = 8
 MAX_PART_BYTES = 200
@@ -36,7 +36,7 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164
 _INVISIBLE = frozenset({"Cf", "Zl", "Zp"})
 
 
-class _Broken(NamedTuple):
+class _Broken(Record):
     rule: str
     why: str
     hint: str

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gitmem.errors import Damaged
 from gitmem.model.hints import Hint, call
+from gitmem.model.record import Record
 from gitmem.store.durable import read_whole
 from gitmem.store.index.staging import Staging
 from gitmem.store.objects import trees
@@ -52,7 +53,7 @@ class BranchLost(Damaged):
 Difference = tuple[str, Node | None, Node | None]
 
 
-class Commit(NamedTuple):
+class Commit(Record):
     """One commit, as its object states it."""
 
     oid: str

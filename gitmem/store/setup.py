@@ -11,10 +11,10 @@ import re
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from gitmem.model.commit_messages import Note
 from gitmem.model.hints import Hint, call
+from gitmem.model.record import Record
 from gitmem.store.config import new_config_text
 from gitmem.store.durable import make_folders, rename_durably, sync_folder, sync_tree, write_durably
 from gitmem.store.objects.commits import commit_bytes, write_tree
@@ -192,7 +192,7 @@ def exclude_from_parent(worktree: Path) -> Path | None:
     return exclude
 
 
-class ExcludeRule(NamedTuple):
+class ExcludeRule(Record):
     """The line by which a repository ignores a path, and the file in which it has to stand."""
 
     file: Path

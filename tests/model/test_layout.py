@@ -108,7 +108,8 @@ def answered(text: str) -> Layout | LayoutRefused:
 def test_every_key_is_read_into_its_field() -> None:
     layout = parse(FULL)
 
-    assert layout[:5] == ("all", "Europe/Berlin", "json", True, 9000)
+    first = (layout.name, layout.timezone, layout.format, layout.annotate, layout.budget)
+    assert first == ("all", "Europe/Berlin", "json", True, 9000)
     assert layout.recognise == ("notes/",)
     assert layout.compact == Compaction("MEMORY.md", "memory/{date}.md")
     assert layout.migrate == Migration("OLD.md", "NEW.md", "## Old ", "MEMORY.md")

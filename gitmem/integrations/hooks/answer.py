@@ -8,12 +8,12 @@ events are about files that are not ours, and cost no more than looking at a pat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from gitmem.errors import GitmemError, NotFound
 from gitmem.integrations.hooks.protocol import Event, answer
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.model.context.escape import NOTHING, ForModel, shown
+from gitmem.model.record import Record
 
 LONGEST_NOTICE = 400
 DISABLE = "GITMEM_DISABLE"
@@ -23,14 +23,14 @@ READY = "ready"
 """Neither is this: what prompts are answered from is brought up to date."""
 
 
-class Output(NamedTuple):
+class Output(Record):
     """What there is to say: to the model, and to its user."""
 
     context: ForModel = NOTHING
     notice: str = ""
 
 
-class Reply(NamedTuple):
+class Reply(Record):
     """What a hook says in the end."""
 
     document: dict[str, object] | None = None

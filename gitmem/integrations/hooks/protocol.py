@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gitmem.integrations.hosts.table import HOSTS, Host
 from gitmem.model.context.escape import ForModel, joined, worded
+from gitmem.model.record import Record
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,7 +39,7 @@ BETWEEN = "\n\n"
 Line = TypeVar("Line", bound=str)
 
 
-class Event(NamedTuple):
+class Event(Record):
     """What a host asks, and for whom."""
 
     command: str
@@ -178,7 +179,7 @@ def _patched(patch: str) -> Iterator[str]:
                 yield line[len(head) :].strip()
 
 
-class Room(NamedTuple):
+class Room(Record):
     """So many characters, and about so many tokens."""
 
     chars: int

@@ -7,14 +7,15 @@ small parts of the standard library, because every hook loads it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from gitmem.model.record import Record
 
 CLAUDE, CODEX, GEMINI, COPILOT = "claude-code", "codex", "gemini", "copilot"
 
 _TRUST_IN_CODEX = "open /hooks in Codex and trust the new ones: until then it skips them in silence"
 
 
-class Files(NamedTuple):
+class Files(Record):
     """The files that a host reads in one scope, relative to its home or to the project."""
 
     hooks: str
@@ -44,7 +45,7 @@ class Files(NamedTuple):
     """What a person does before the host runs new hooks there."""
 
 
-class OwnMemory(NamedTuple):
+class OwnMemory(Record):
     """The memory that a host writes by itself: a folder of Markdown for each project."""
 
     projects: str
@@ -63,7 +64,7 @@ class OwnMemory(NamedTuple):
     """... and the variable that turns it off, too."""
 
 
-class Host(NamedTuple):
+class Host(Record):
     """One agent host: where its files are, and how its hooks are called and answered."""
 
     name: str

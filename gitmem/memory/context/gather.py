@@ -35,7 +35,7 @@ NOT_LOADED = {"query": BY_PROMPT, "never": "never loaded"}
 LEAST_IMPORTANT = 5
 
 
-class Wanted(NamedTuple):
+class Wanted(Record):
     """What a caller asks for."""
 
     moment: datetime
@@ -60,7 +60,7 @@ class LeftOut(Record):
     why: str
 
 
-class Gathered(NamedTuple):
+class Gathered(Record):
     """What was found, in the order of the layout."""
 
     pieces: tuple[Piece, ...]

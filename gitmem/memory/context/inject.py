@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.errors import BadInput, Damaged, GitmemError
 from gitmem.memory.context.gather import BROKEN, Gathered, LeftOut, Wanted, gather
@@ -102,7 +102,7 @@ class Injected(Record):
     """Files of layers that have none yet, each with the heading it would have."""
 
 
-class _Read(NamedTuple):
+class _Read(Record):
     """What the layout loads by rule, as far as there is room, and what a prompt adds."""
 
     found: Gathered
@@ -372,7 +372,7 @@ def _remarks(found: Gathered) -> Iterator[str]:
             yield f"{each.address}: {each.why}, so its summary is not shown"
 
 
-class _Silenced(NamedTuple):
+class _Silenced(Record):
     group: str
     file: Silenced
     layer: str

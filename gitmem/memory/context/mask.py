@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.errors import Damaged
 from gitmem.memory.searched import scanned_in
+from gitmem.model.record import Record
 from gitmem.store.repository import Snapshot
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from gitmem.model.secrets.find import Spare
 
 
-class _Known(NamedTuple):
+class _Known(Record):
     """What is known of one source."""
 
     searched: bool

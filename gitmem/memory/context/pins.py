@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import Loaded, layout_at, zone_then
 from gitmem.memory.resolve import STEPS, WHOLE_ID, resolve
+from gitmem.model.record import Record
 from gitmem.store.repository import Snapshot
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 HOUR = timedelta(hours=1)
 
 
-class Pinned(NamedTuple):
+class Pinned(Record):
     """A moment, pinned to a commit."""
 
     snapshot: Snapshot

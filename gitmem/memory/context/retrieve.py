@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from gitmem.cache.passages import PassageRow
 from gitmem.errors import Damaged
@@ -25,6 +24,7 @@ from gitmem.model.language.prompts import query_sentences
 from gitmem.model.language.ranking import RetrievalLimits, choose, rounded_score
 from gitmem.model.layout.journal import day_of
 from gitmem.model.layout.layout import Layer, Layout, Retrieval
+from gitmem.model.record import Record
 from gitmem.model.transcripts.compactions import HEADING
 
 PER_FILE = 2
@@ -42,14 +42,14 @@ HALF = 0.5
 """What is behind the best one needs so much of the gate."""
 
 
-class Retrieved(NamedTuple):
+class Retrieved(Record):
     """What a prompt gets, and what it nearly got."""
 
     pieces: tuple[Piece, ...]
     left_out: tuple[LeftOut, ...]
 
 
-class Asked(NamedTuple):
+class Asked(Record):
     """What a prompt is looked up with."""
 
     prompt: str
@@ -64,7 +64,7 @@ Shown = frozenset[tuple[str, str]]
 """The group and the path or address of what a prompt has whole already."""
 
 
-class _Candidate(NamedTuple):
+class _Candidate(Record):
     piece: Piece
     match: Match
     why_not: str = ""

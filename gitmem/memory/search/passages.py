@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.cache import passages
 from gitmem.cache.database import Connection, Query, run_query
@@ -21,6 +21,7 @@ from gitmem.model.entries.freshness import state_of
 from gitmem.model.language.prompts import Sentence
 from gitmem.model.language.ranking import Found, lifted, push
 from gitmem.model.layout.layout import FILE, Layer
+from gitmem.model.record import Record
 from gitmem.model.transcripts.compactions import without_scratchpads
 from gitmem.store.history.walk import Trees
 from gitmem.store.repository import Snapshot
@@ -35,7 +36,7 @@ Wanted = Callable[[str, str], bool]
 """Whether a file counts: the group it is of, nothing for the own one, and its path."""
 
 
-class Match(NamedTuple):
+class Match(Record):
     """A passage that fits, and how well."""
 
     place: PassageRow

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from gitmem.model.record import Record
 
 WHOLE_KINDS = ("document", "log")
 """Kinds that are cut when there is no room; pieces of the others stay or go as a whole."""
@@ -15,7 +16,7 @@ PASSAGE = "passage"
 """The kind of a piece that a prompt chose."""
 
 
-class Piece(NamedTuple):
+class Piece(Record):
     """A document, a log, one file of a journal, of notes or of a user, or one entry of a file."""
 
     layer: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+from gitmem.model.record import Record
 
 DOCUMENT = 0.5
 """How much the best passage of a document lifts the others of it."""
@@ -20,7 +21,7 @@ NOT_NAMED = 0.8
 """What somebody else said counts so much, where a question names one person."""
 
 
-class Found(NamedTuple):
+class Found(Record):
     """A passage that has something of what is asked."""
 
     id: int
@@ -60,7 +61,7 @@ def rounded_score(score: float) -> float:
     return max(round(score, 6), LEAST)
 
 
-class RetrievalLimits(NamedTuple):
+class RetrievalLimits(Record):
     """How much a prompt gets at most."""
 
     top: int

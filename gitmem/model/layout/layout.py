@@ -12,6 +12,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from gitmem.model.record import Record
+
 FILE = "gitmem.yaml"
 """The file with the layout of a group."""
 HAS = " has "
@@ -33,7 +35,7 @@ ROLLUPS = ("move", "keep")
 """What `rollup` does with the pages that a summary covers."""
 
 
-class Layer(NamedTuple):
+class Layer(Record):
     """One kind of memory."""
 
     name: str
@@ -123,7 +125,7 @@ class Migration(NamedTuple):
     """... move here."""
 
 
-class Retrieval(NamedTuple):
+class Retrieval(Record):
     """How many passages a prompt retrieves, and when it retrieves none."""
 
     top: int = 8
@@ -133,7 +135,7 @@ class Retrieval(NamedTuple):
     """The share of a sentence that the best passage must contain, weighted by rarity."""
 
 
-class TranscriptSettings(NamedTuple):
+class TranscriptSettings(Record):
     """Settings for recorded conversations."""
 
     threshold: int = 30
@@ -142,7 +144,7 @@ class TranscriptSettings(NamedTuple):
     """Whether hooks record the sessions of an agent."""
 
 
-class Layout(NamedTuple):
+class Layout(Record):
     """The content of a group's `gitmem.yaml`."""
 
     name: str = ""

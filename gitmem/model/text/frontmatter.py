@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import FrontmatterRefused
+from gitmem.model.record import Record
 
 if TYPE_CHECKING:
     import yaml
@@ -46,7 +47,7 @@ _QUOTE = 'put the value in double quotes: key: "..."'
 _NOT_MEANT = "if that `---` is a line across the page, put an empty line above it"
 
 
-class Block(NamedTuple):
+class Block(Record):
     """Where a file's frontmatter stands: `text[start:end]` is `raw`, the body is `text[body:]`."""
 
     raw: str
