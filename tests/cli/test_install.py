@@ -82,14 +82,14 @@ def test_a_process_installs_shows_the_diff_and_takes_it_out(host: Path, on_path:
     assert f"--- {settings}\n+++ {settings}\n" in done.stdout
     assert '\n-  "model": "opus"\n+  "model": "opus",\n+  "hooks": {\n' in done.stdout
     assert f"created  {host}/.claude/skills/diary" in done.stdout
-    assert "made the group main" in done.stdout
+    assert "created group main" in done.stdout
     assert "next: start a new session" in done.stdout
     store = os.environ["GITMEM_HOME"]
     assert f"gitmem --store {store} hook session-start --host claude-code" in commands(settings)
-    assert process("gitmem", "doctor").stdout.endswith("all is well\n")
+    assert process("gitmem", "doctor").stdout.endswith("no findings\n")
 
     again = process("gitmem", "install", "claude-code")
-    assert again.stdout.startswith("nothing to do: claude-code is installed as it should be")
+    assert again.stdout.startswith("nothing to do: claude-code is up to date")
     gone = process("gitmem", "install", "claude-code", "--uninstall")
     assert gone.returncode == 0
     assert settings.read_text() == '{\n  "model": "opus"\n}\n'
@@ -167,7 +167,7 @@ def test_the_answer_is_also_a_document(host: Path, run: Run) -> None:
 def test_a_dry_run_says_so(host: Path, run: Run) -> None:
     said = run("install", "claude-code", "--dry-run")
 
-    assert "files would change; nothing was touched" in said.out
+    assert "files would change; nothing was written" in said.out
     assert "next:" not in said.out
     assert not (host / ".claude" / "skills").exists()
 
@@ -331,12 +331,12 @@ def test_another_memory_system_gives_way_and_comes_back(
     codes = {each["code"] for each in looked.document["findings"]}
     assert looked.code == 6
     assert {"memory-twice", "section-old", "skill-shadowed"} <= codes
-    assert "all is well" not in run("doctor").out
+    assert "no findings" not in run("doctor").out
 
     shown = run("install", "claude-code", "--replace", "--dry-run").out
     assert "node scripts/session-start-inject.js" in shown
     assert "-old" in shown.splitlines()
-    assert "nothing was touched" in shown
+    assert "nothing was written" in shown
     done = run("install", "claude-code", "--replace", "--json").document
     assert any("--uninstall" in each for each in done["remarks"])
     codes = {each["code"] for each in run("doctor", "--json").document["findings"]}

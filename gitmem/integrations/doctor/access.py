@@ -172,7 +172,7 @@ def _way_in(configs: Settings, closed: Sequence[str]) -> str:
 
 
 def trust_faults(files: Settings) -> Iterator[Fault]:
-    """Hooks of ours that Codex skips: nobody has trusted them, or they have changed since.
+    """Hooks of ours that Codex skips: the user has not trusted them, or they have changed since.
 
     It records trust in the user's `config.toml`, by the position of each handler.
     """

@@ -93,7 +93,7 @@ def _memory_faults(checkup: Checkup) -> Iterator[Fault]:
 def _not_wired(checkup: Checkup) -> Iterator[Fault]:
     if not checkup.hosts:
         first, *others = HOSTS
-        hint = Hint(call("install", first), f", or one of {', '.join(others)} in its place")
+        hint = Hint(call("install", first), f", or one of {', '.join(others)}")
         yield Fault("not-wired", "no host calls gitmem", hint)
 
 

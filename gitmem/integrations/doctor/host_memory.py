@@ -201,7 +201,7 @@ def _is_users(host: Host, path: str, given: Mapping[str, Mapping[str, str]]) -> 
 
 
 def _left_behind(store: Store, host: Host) -> Iterator[Fault]:
-    """Redirects that somebody removed, and notes that went to the host's own folder."""
+    """Redirects that were removed by hand, and notes that went to the host's own folder."""
     own, again = host.own_memory, _again(host)
     rows = [each for each in installs(store.root) if each.host == host.name and each.gitmem]
     given = [each for row in rows for each in row.given.items()]

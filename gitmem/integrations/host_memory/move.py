@@ -73,7 +73,7 @@ def copy_back(
 
     A file there is replaced only by a newer version of itself: the group had exactly its bytes, and
     got other ones since. It is deleted if the group deleted it, or else the host would remember it
-    again. A note that cannot be copied stops no other. Returns None where there is nothing to copy;
+    again. A note whose copy fails stops no other. Returns None where there is nothing to copy;
     NotFound where the notes are gone.
     """
     own, directory = Path(given["own"]), Path(given["directory"])
@@ -290,14 +290,14 @@ class MemoryMover:
                 kept.append(given["directory"])
         return kept
 
-    def move(self, before: Given, after: Given, settled: str = "") -> dict[str, str]:
+    def move(self, before: Given, after: Given, gone: str = "") -> dict[str, str]:
         """Copy notes as redirects change; return those that have to stay as they are, and why.
 
-        SETTLED is a group whose notes need no copy: they moved with it, or were copied already.
+        GONE is a group whose notes need no copy: they moved with it, or were copied already.
         """
         old, new = _redirects(before), _redirects(after)
         for path, given in old.items():
-            if new.get(path) != given and given["group"] != settled:
+            if new.get(path) != given and given["group"] != gone:
                 copy = partial(copy_back, self._store, given, dry_run=self._dry_run)
                 self._try(copy, back=True)
         failed = {}

@@ -1,1 +1,1 @@
-"""What gitmem knows about each agent host."""
+"""The agent hosts that gitmem works with, and how they call it."""

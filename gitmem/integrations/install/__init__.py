@@ -1,3 +1,2 @@
-"""Wiring gitmem into agent hosts, and taking it out again."""
-
-from __future__ import annotations
+"""Install gitmem into agent hosts and uninstall it: a plan of file edits with a record, so that
+every file can be restored byte for byte. `parts/` has one module for each kind of part."""

@@ -51,7 +51,7 @@ def files_done(plan: InstallPlan) -> Iterator[FileDone]:
 def carry_out(plan: InstallPlan) -> None:
     """Carry out PLAN: first the backups, then the record, then the files.
 
-    Backups come first because the record names them: without its backup, a skill of somebody else
+    Backups come first because the record names them: without its backup, a foreign skill
     would look like one of ours that was edited, and be neither replaced nor put back.
     """
     store, where = plan.linking.store, plan.linking.where

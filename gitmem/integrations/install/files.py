@@ -22,7 +22,7 @@ _TEMPORARY = ".gitmem-tmp"
 
 
 class FileEdit(NamedTuple):
-    """A planned change of one file; None is no file."""
+    """A planned change of one file; None stands for a missing file."""
 
     path: Path
     before: bytes | None

@@ -113,7 +113,7 @@ def install_of(store: Path, where: HostFiles) -> Install:
 def remember(
     store: Path, done: Install, files: Mapping[str, FileRecord] = {}, *, gone: bool = False
 ) -> None:
-    """Record DONE in place of its former row, or without it where the installation is GONE.
+    """Replace the row of DONE, or remove it where the installation is GONE.
 
     FILES are the files as they are now, for other installations with a part in them. One that is
     gone leaves the folders it made to those that use them.

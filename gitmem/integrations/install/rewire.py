@@ -54,10 +54,10 @@ def give_back(store: Store, environ: Mapping[str, str], group: str) -> GivenBack
     return GivenBack(tuple(remarks), tuple(kept))
 
 
-def rewire(store: Store, environ: Mapping[str, str], settled: str = "") -> Rewired:
+def rewire(store: Store, environ: Mapping[str, str], gone: str = "") -> Rewired:
     """Update every installation after a link changed.
 
-    One that fails is reported and stops no other: the link itself stays. SETTLED is a group that
+    One that fails is reported and stops no other: the link itself stays. GONE is a group that
     was renamed, or removed after `give_back`.
     """
     done = Rewired()
@@ -67,7 +67,7 @@ def rewire(store: Store, environ: Mapping[str, str], settled: str = "") -> Rewir
         with alone(store.root):
             for known, where in _here(store, environ):
                 try:
-                    more = _rewired(store, known, where, environ, settled)
+                    more = _rewired(store, known, where, environ, gone)
                     files, remarks = (*done.files, *more.files), (*done.remarks, *more.remarks)
                     done = done._replace(files=files, remarks=remarks)
                 except GitmemError as error:
@@ -86,7 +86,7 @@ def _here(store: Store, environ: Mapping[str, str]) -> Iterator[tuple[Install, H
 
 
 def _rewired(
-    store: Store, stored: Install, where: HostFiles, environ: Mapping[str, str], settled: str
+    store: Store, stored: Install, where: HostFiles, environ: Mapping[str, str], gone: str
 ) -> Rewired:
     if not stored.gitmem:  # uninstalled
         return Rewired()
@@ -95,7 +95,7 @@ def _rewired(
     linking = linking_of(store, where, known, is_plugin=is_plugin, environ=environ)
     plan = plan_links(linking, known)
     mover = MemoryMover(store, HOSTS[known.host], environ)
-    failed = mover.move(known.given, plan.record.given, settled)
+    failed = mover.move(known.given, plan.record.given, gone)
     plan = plan_links(linking.without(failed), known) if failed else plan
     files = tuple(files_done(plan))
     if files or plan.record != stored:  # another installation may have made the edits already

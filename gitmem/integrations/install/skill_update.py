@@ -1,8 +1,8 @@
 """Installed skills, updated to the version that ships; an edit of the user is never overwritten.
 
 A file that gitmem wrote is recognised by its recorded digest. One that differs was edited, and a
-skill of the same name that gitmem did not write belongs to somebody else: both stay. Only with
-`--replace` ours takes their place, and theirs comes back when ours is removed.
+skill of the same name that gitmem did not write is foreign: both stay. Only `--replace` installs
+ours instead, and `--uninstall` puts theirs back.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def _lines(call: Invocation, found: Doctored) -> Iterator[str]:
     if found.is_well and found.notes:
         yield style.good(f"no findings, {counted(len(found.notes), 'note')}")
     elif found.is_well:
-        yield style.good("all is well")
+        yield style.good("no findings")
     else:
         yield style.bad(counted(len(found.findings), "finding"))
 
@@ -91,7 +91,7 @@ def _lines(call: Invocation, found: Doctored) -> Iterator[str]:
 def _state(row: Wiring) -> str:
     """What a host has of us, in a few words."""
     if row.problem:
-        return "cannot be read"
+        return "unreadable"
     parts = [
         row.plugin and f"plugin {row.plugin}",
         row.events and counted(len(row.events), "event"),

@@ -201,11 +201,12 @@ def _lines(call: Invocation, done: Installed) -> Iterator[str]:
         yield f"{style.bad('left')}: {visible(reason)}"
     yield from _adopted_lines(call, done)
     if done.group:
-        yield f"made the group {style.bold(done.group)}"
+        yield f"created group {style.bold(done.group)}"
     if not rows and not done.left and not done.adopted:
-        yield f"nothing to do: {done.host} is {done.action} as it should be"
+        state = "is up to date" if done.action == "installed" else "is not installed"
+        yield f"nothing to do: {done.host} {state}"
     elif done.dry_run:
-        yield f"{counted(len(done.files), 'file')} would change; nothing was touched"
+        yield f"{counted(len(done.files), 'file')} would change; nothing was written"
     yield from (f"next: {visible(step)}" for step in done.next if not done.dry_run)
 
 

@@ -1,1 +1,1 @@
-"""The parts of an installation: hooks, permissions, sections, MCP, sandbox roots."""
+"""The parts of an installation: how each is added to a host's file, and removed again."""

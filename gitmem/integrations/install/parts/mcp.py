@@ -39,8 +39,8 @@ def server(program: Program) -> dict[str, Any]:
     return {"command": first, "args": [*rest, "mcp"]}
 
 
-def mcp_part(path: Path, wanted: dict[str, Any] | None, known: object) -> FilePart:
-    """Our server in the file at PATH: WANTED, or none; KNOWN is that of the last installation."""
+def mcp_part(path: Path, settings: dict[str, Any] | None, known: object) -> FilePart:
+    """Our server in the file at PATH: SETTINGS, or none; KNOWN is that of the last installation."""
     is_json = path.suffix == ".json"
 
     def take(text: str, before: str, _: str = "") -> str:
@@ -49,14 +49,14 @@ def mcp_part(path: Path, wanted: dict[str, Any] | None, known: object) -> FilePa
         return ended_as(_take_toml(text, known), before)
 
     def put(text: str) -> PartAdded:
-        if wanted is None:
+        if settings is None:
             return PartAdded(take(text, ""))
-        return (_put_json if is_json else _put_toml)(text, wanted, known)
+        return (_put_json if is_json else _put_toml)(text, settings, known)
 
     return FilePart(path, put, take)
 
 
-def _put_json(text: str, wanted: dict[str, Any], known: object) -> PartAdded:
+def _put_json(text: str, settings: dict[str, Any], known: object) -> PartAdded:
     text = "{}\n" if json_edit.is_blank(text) else text
     root = json_edit.read(text)
     if not isinstance(root, dict):
@@ -67,11 +67,11 @@ def _put_json(text: str, wanted: dict[str, Any], known: object) -> PartAdded:
     if not isinstance(servers, dict):
         raise wrong_kind(servers, dict, [SERVERS])
     if NAME not in servers:
-        return PartAdded(json_edit.insert(text, [SERVERS], NAME, wanted))
-    if servers[NAME] == wanted:
+        return PartAdded(json_edit.insert(text, [SERVERS], NAME, settings))
+    if servers[NAME] == settings:
         return PartAdded(text)
     if servers[NAME] == known:
-        return PartAdded(json_edit.replace(text, [SERVERS, NAME], wanted))
+        return PartAdded(json_edit.replace(text, [SERVERS, NAME], settings))
     return PartAdded(text, (_FOREIGN,))
 
 
@@ -85,28 +85,28 @@ def _take_json(text: str, before: str, known: object) -> str:
     return json_edit.remove(text, [SERVERS]) if is_empty else text
 
 
-def _put_toml(text: str, wanted: dict[str, Any], known: object) -> PartAdded:
+def _put_toml(text: str, settings: dict[str, Any], known: object) -> PartAdded:
     servers = read_toml(text).get(TABLE, {})
     if not isinstance(servers, dict):
         raise Refused(f"{TABLE} is not a table", hint=BY_HAND)
     found, newline = _BLOCK.search(text), "\r\n" if "\r\n" in text else "\n"
     # A TOML string can be written as a JSON string, and a list of them, too.
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in wanted.items()]
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items()]
     head = newline.join((f"[{TABLE}.{NAME}]", *lines, ""))
     if NAME not in servers:
         gap = newline * (2 - text.endswith("\n")) if text else ""
-        return _agreed(f"{text}{gap}{BEGIN}{newline}{head}{END}{newline}", servers, wanted)
-    if servers[NAME] == {**servers[NAME], **wanted}:
+        return _agreed(f"{text}{gap}{BEGIN}{newline}{head}{END}{newline}", servers, settings)
+    if servers[NAME] == {**servers[NAME], **settings}:
         return PartAdded(text)
     if not found or not _is_as_put(found, servers[NAME], known):
         return PartAdded(text, (_FOREIGN,))
     changed = text[: found.start("head")] + head + text[found.end("head") :]
-    return _agreed(changed, servers, {**servers[NAME], **wanted})
+    return _agreed(changed, servers, {**servers[NAME], **settings})
 
 
-def _agreed(changed: str, servers: dict[str, Any], wanted: dict[str, Any]) -> PartAdded:
-    """The changed text; Refused if it does not have WANTED and every other server as before."""
-    if read_toml(changed).get(TABLE) != {**servers, NAME: wanted}:
+def _agreed(changed: str, servers: dict[str, Any], settings: dict[str, Any]) -> PartAdded:
+    """The changed text; Refused if it does not have SETTINGS and every other server as before."""
+    if read_toml(changed).get(TABLE) != {**servers, NAME: settings}:
         raise Refused(
             "no way to add the server there", hint="add it by hand; gitmem changed nothing"
         )
@@ -130,15 +130,15 @@ def _is_as_put(found: re.Match[str], there: dict[str, Any], known: object) -> bo
 
 def _take_toml(text: str, known: object) -> str:
     """TEXT without our lines; a server that the user changed stays."""
-    said = read_toml(text) if _BLOCK.search(text) else {}
-    servers = said.get(TABLE)
+    tables = read_toml(text) if _BLOCK.search(text) else {}
+    servers = tables.get(TABLE)
     if not isinstance(servers, dict) or known not in (None, servers.get(NAME)):
         return text
     others = {name: each for name, each in servers.items() if name != NAME}
     for found in _BLOCK.finditer(text):
         left = text[: found.start()] + _left_of(found) + text[found.end() :]
         is_ours = _server(found["head"]) == servers.get(NAME)
-        if is_ours and {TABLE: {}, **read_toml(left)} == {**said, TABLE: others}:
+        if is_ours and {TABLE: {}, **read_toml(left)} == {**tables, TABLE: others}:
             return left
     return text  # inside a multi-line string, say, our markers mean nothing
 

@@ -144,11 +144,11 @@ def _strings(inner: str) -> Iterator[tuple[int, int, str]]:
 
 def _agreed(changed: str, text: str, roots: list[str] | None) -> str:
     """CHANGED; Refused if it is not TEXT with these ROOTS; None for no list at all."""
-    wanted = read_toml(text)
-    table = dict(table_in(wanted, TABLE))
+    expected = read_toml(text)
+    table = dict(table_in(expected, TABLE))
     table.pop(ROOTS, None)
-    wanted[TABLE] = table if roots is None else {**table, ROOTS: roots}
-    if _tables(changed) != wanted:
+    expected[TABLE] = table if roots is None else {**table, ROOTS: roots}
+    if _tables(changed) != expected:
         raise Refused(f"no way to edit {ROOTS} there", hint="edit it by hand")
     return changed
 
@@ -164,13 +164,13 @@ def _cut_list(text: str) -> str:
 
 def _cut_table(text: str) -> str:
     """TEXT without the header of the table and the empty line before it, if the table is empty."""
-    head, wanted = _find(text).head, read_toml(text)
+    head, expected = _find(text).head, read_toml(text)
     if head is None:
         return text
     left = re.sub(r"(?<=\n)\r?\n\Z", "", text[: head[0]]) + text[head[1] :]
-    if wanted[TABLE] == {}:
-        del wanted[TABLE]
-    return left if _tables(left) == wanted else text
+    if expected[TABLE] == {}:
+        del expected[TABLE]
+    return left if _tables(left) == expected else text
 
 
 def _tables(text: str) -> dict[str, Any]:
