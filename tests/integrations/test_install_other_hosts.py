@@ -334,6 +334,6 @@ def test_a_section_tells_a_reader_without_hooks_what_to_do(machine: Machine, hos
     text = " ".join(path.read_text().split())
 
     assert text.startswith(BEGIN)
-    assert "Where its hooks run, a session starts with what is marked *always* below" in text
-    assert "if yours did not, `gitmem inject` prints it" in text
+    assert "With its hooks, a session starts with the files marked *always* below" in text
+    assert "if yours did not, run `gitmem inject`" in text
     assert "without hooks `gitmem capture` does" in text

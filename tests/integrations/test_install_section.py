@@ -38,7 +38,7 @@ def test_the_section_calls_the_sync_by_the_name_that_the_layout_has_for_it() -> 
 
     assert "**`[Action Required]` with `/zylos-memory`.**" in text
     assert "/gitmem-memory" not in text
-    assert "(`/gitmem:gitmem-memory`\nwhere a plugin brings it" in text
+    assert "(`/gitmem:gitmem-memory`\nin the plugin" in text
 
 
 @pytest.mark.parametrize("layout", SHIPPED)
