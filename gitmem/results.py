@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gitmem.cache.messages import Chat
 from gitmem.memory.admin.check import Checked
-from gitmem.memory.context.exposed import Acknowledgement, Place, Secret
+from gitmem.memory.admin.committed_secrets import Acknowledgement, Place, Secret
 from gitmem.memory.context.gather import LeftOut
 from gitmem.memory.context.inject import Injected, Manifest, Placed
 from gitmem.memory.curate.archive import Archived, ArchiveMove

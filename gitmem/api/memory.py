@@ -22,7 +22,7 @@ from gitmem.model.access import MAIN
 
 if TYPE_CHECKING:
     from gitmem.memory.admin.check import Checked
-    from gitmem.memory.context.exposed import Acknowledgement
+    from gitmem.memory.admin.committed_secrets import Acknowledgement
     from gitmem.memory.context.inject import Injected
     from gitmem.memory.curate.archive import Archived
     from gitmem.memory.curate.consolidate import Consolidated
@@ -497,7 +497,7 @@ class Memory(Methods):
 
     def acknowledge(self, ids: Several) -> Acknowledgement:
         """Stop reporting secrets or lost versions, by the ids that `check` reports."""
-        from gitmem.memory.context.exposed import acknowledge
+        from gitmem.memory.admin.committed_secrets import acknowledge
 
         return acknowledge(self._group, names(ids))
 

@@ -48,7 +48,7 @@ class CredentialSearch:
             self._exposed = bool(known.found)
             if tip in (known.tip, known.left):
                 return goes_on
-            from gitmem.memory.context.exposed import scan_commits
+            from gitmem.memory.admin.committed_secrets import scan_commits
 
             self._exposed = bool(scan_commits(group, bounded=True).found)
         return False
@@ -74,7 +74,7 @@ class CredentialSearch:
             if self._exposed is None:
                 self._exposed = bool(scanned_in(group.gitdir)[0].found)
             if self._exposed or writer.strayed or any(map(is_allowed, ends)):
-                from gitmem.memory.context.exposed import count_as_scanned
+                from gitmem.memory.admin.committed_secrets import count_as_scanned
 
                 count_as_scanned(group, writer)
 

@@ -191,7 +191,7 @@ def test_status_tells_what_searches_the_history_that_is_left(
     committed(files, narrow()["npm-token"][0])
     for each in files.parents[1].glob("repos/*.git/gitmem/scanned"):
         each.unlink()
-    monkeypatch.setattr("gitmem.memory.context.exposed.MOST_COMMITS", 1)
+    monkeypatch.setattr("gitmem.memory.admin.committed_secrets.MOST_COMMITS", 1)
 
     shown = gitmem("status").out
 

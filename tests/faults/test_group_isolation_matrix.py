@@ -22,19 +22,19 @@ from gitmem.cache import messages as said
 from gitmem.errors import Damaged, GitmemError, GroupNotFound, GroupRefused
 from gitmem.integrations.transcripts.import_files import import_transcripts
 from gitmem.memory.admin.check import check, check_group
-from gitmem.memory.admin.git_hook import guard_staged, put_git_hook, take_git_hook
-from gitmem.memory.admin.groups import groups, remove_group, rename_group
-from gitmem.memory.admin.init import init
-from gitmem.memory.admin.link import link, links, unlink
-from gitmem.memory.adopt.adopt import adopt
-from gitmem.memory.adopt.copy_in import copy_in, is_newer
-from gitmem.memory.context.exposed import (
+from gitmem.memory.admin.committed_secrets import (
     acknowledge,
     open_secrets,
     scan_beside,
     scan_commits,
     waits_beside,
 )
+from gitmem.memory.admin.git_hook import guard_staged, put_git_hook, take_git_hook
+from gitmem.memory.admin.groups import groups, remove_group, rename_group
+from gitmem.memory.admin.init import init
+from gitmem.memory.admin.link import link, links, unlink
+from gitmem.memory.adopt.adopt import adopt
+from gitmem.memory.adopt.copy_in import copy_in, is_newer
 from gitmem.memory.context.inject import inject
 from gitmem.memory.context.pins import moment_at
 from gitmem.memory.context.readiness import is_ready, make_ready

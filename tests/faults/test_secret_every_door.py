@@ -13,10 +13,10 @@ import pytest
 
 from gitmem.errors import BadInput, GitmemError, PlanRefused, SecretFound
 from gitmem.memory.admin.check import check
+from gitmem.memory.admin.committed_secrets import acknowledge
 from gitmem.memory.admin.groups import rename_group
 from gitmem.memory.admin.init import init
 from gitmem.memory.adopt.adopt import adopt
-from gitmem.memory.context.exposed import acknowledge
 from gitmem.memory.curate.archive import archive
 from gitmem.memory.curate.consolidate import consolidate
 from gitmem.memory.curate.decide import decide

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import Damaged, GitmemError, PathNotFound
+from gitmem.memory.admin.committed_secrets import acknowledge
 from gitmem.memory.admin.init import init
-from gitmem.memory.context.exposed import acknowledge
 from gitmem.memory.group import Group, Store
 from gitmem.memory.read.diff import diff
 from gitmem.memory.read.read import read

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from gitmem.memory.admin.committed_secrets import open_secrets, scan_commits, secret_words
 from gitmem.memory.clock import settings_in
-from gitmem.memory.context.exposed import open_secrets, scan_commits, secret_words
 from gitmem.memory.entries.targets import KIND, entries_in
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at

@@ -10,8 +10,7 @@ from typing import TypeVar
 
 from gitmem.cache.progress import snapshot_gap
 from gitmem.errors import Damaged, StorageFailed
-from gitmem.memory.clock import zone_problem
-from gitmem.memory.context.exposed import (
+from gitmem.memory.admin.committed_secrets import (
     MOST_COUNTED,
     UNREADABLE,
     Secret,
@@ -20,6 +19,7 @@ from gitmem.memory.context.exposed import (
     scan_commits,
     unsearched,
 )
+from gitmem.memory.clock import zone_problem
 from gitmem.memory.context.sources import has_transcripts
 from gitmem.memory.curate.migrate import due_migration, migrate
 from gitmem.memory.group import Group

@@ -120,7 +120,7 @@ def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -
     All of them become history again, so a credential in any of them is refused, except those that
     the rules in ALLOW_SECRET find.
     """
-    from gitmem.memory.context.exposed import acknowledge_in_place
+    from gitmem.memory.admin.committed_secrets import acknowledge_in_place
 
     check_access(group.acting, group.name, write=True)
     try:
@@ -150,7 +150,7 @@ def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -
 
 def _permitted(group: Group, oid: str, permitted: frozenset[str]) -> list[Exposed]:
     """The credentials that the branch would expose with the commit OID, if all are PERMITTED."""
-    from gitmem.memory.context.exposed import exposed_beside
+    from gitmem.memory.admin.committed_secrets import exposed_beside
 
     exposed = exposed_beside(group, oid)
     refused = [each for each in exposed if each.rule not in permitted]
@@ -181,7 +181,7 @@ def _exposing(oid: str, found: list[Exposed]) -> SecretFound:
 
 def kept_drop(group: Group, what: str) -> KeptDropped:
     """Stop keeping commits: a `git gc` may then remove them for good."""
-    from gitmem.memory.context.exposed import scan_beside
+    from gitmem.memory.admin.committed_secrets import scan_beside
     from gitmem.store.lost_commits.kept import note_let_go, release
 
     with suppress(NotFound, BadInput):

@@ -281,7 +281,7 @@ def _read_caches_back(group: Group) -> None:
 
 
 def _secrets_due(group: Group, limits: PackLimits) -> Due:
-    from gitmem.memory.context.exposed import waits_beside
+    from gitmem.memory.admin.committed_secrets import waits_beside
 
     tip, known = group.repository.tip(), scanned_in(group.gitdir)[0].tip
     is_due = tip != known or waits_beside(group)
@@ -292,7 +292,7 @@ def _secrets_due(group: Group, limits: PackLimits) -> Due:
 
 
 def _secrets(group: Group, limits: PackLimits) -> JobOutcome:
-    from gitmem.memory.context.exposed import open_secrets, scan_beside, scan_commits
+    from gitmem.memory.admin.committed_secrets import open_secrets, scan_beside, scan_commits
 
     beside = scan_beside(group).found
     found = len(open_secrets(group, scan_commits(group), beside))

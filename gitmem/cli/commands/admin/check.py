@@ -110,7 +110,7 @@ def _finding(call: Invocation, finding: CheckFinding) -> Iterator[str]:
 
 
 def _acknowledge(call: Invocation, ids: tuple[str, ...]) -> int:
-    from gitmem.memory.context.exposed import acknowledge
+    from gitmem.memory.admin.committed_secrets import acknowledge
 
     with call.group() as group:
         done = acknowledge(group, ids)

@@ -19,15 +19,15 @@ from gitmem.integrations.mcp.groups import Endpoint, OpenGroups
 from gitmem.integrations.mcp.tools import answered
 from gitmem.integrations.memory_tool.commands import MemoryCommands
 from gitmem.memory.admin.check import check
-from gitmem.memory.admin.init import init
-from gitmem.memory.context import exposed
-from gitmem.memory.context.exposed import (
+from gitmem.memory.admin.committed_secrets import (
     Place,
     acknowledge,
     open_secrets,
     scan_commits,
     secret_words,
 )
+from gitmem.memory.admin.init import init
+from gitmem.memory.context import exposed
 from gitmem.memory.context.inject import inject
 from gitmem.memory.curate.lint import lint
 from gitmem.memory.group import Group, Who

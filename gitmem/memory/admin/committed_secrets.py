@@ -1,4 +1,4 @@
-"""Credentials in commits that passed no guard: found when they first appear, named, and masked.
+"""Secrets in commits that passed no guard: found when they first appear, named, and masked.
 
 A commit made by plain git, fetched or pulled is searched by the next command that writes, by
 `status`, `maintain` and `check`; these three also search what only other refs lead to. What counts
