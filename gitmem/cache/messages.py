@@ -67,7 +67,7 @@ class MessagePassage(NamedTuple):
     at: float
 
 
-class MessageRow(NamedTuple):
+class IndexedMessage(NamedTuple):
     """A message without its text."""
 
     number: int
@@ -253,14 +253,14 @@ def batches_of(connection: Connection, numbers: Sequence[int]) -> list[tuple[str
     return list(found)
 
 
-def by_batch(connection: Connection) -> Iterator[tuple[str, list[MessageRow]]]:
+def by_batch(connection: Connection) -> Iterator[tuple[str, list[IndexedMessage]]]:
     """Yield each batch by its path, with its messages, in order."""
     rows = connection.execute(
         "SELECT b.path, m.number, m.key, c.name, m.at FROM messages AS m"
         " JOIN batches AS b ON b.id = m.batch JOIN chats AS c ON c.id = m.chat ORDER BY m.number"
     )
     for path, group in groupby(rows, key=lambda row: str(row[0])):
-        yield path, [MessageRow(*each[1:]) for each in group]
+        yield path, [IndexedMessage(*each[1:]) for each in group]
 
 
 def newest(connection: Connection, chat: str, count: int) -> list[int]:

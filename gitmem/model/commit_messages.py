@@ -1,8 +1,8 @@
-"""The commit message of one operation: a subject, the reason, then trailers no text can forge.
+"""Commit messages: a subject, the reason, then trailers that no text can forge.
 
-The trailer block is the last paragraph and every value in it is one line, so whatever a reason says
-stays above it. Characters that hide or reorder text are written as `\\u{XXXX}`, and so is the
-backslash of a text that says `\\u{` itself: what was composed can be read back exactly.
+The trailer block is the last paragraph and every value in it is one line, so a reason always stays
+above it. Characters that hide or reorder text are written as `\\u{XXXX}`, and so is the backslash
+of a literal `\\u{`: a composed message can be read back exactly.
 
 By hand instead of pygit2's `Commit.message_trailers`: that is a dict, so of two `Gitmem-From` lines
 it has the last one only.
@@ -14,6 +14,7 @@ import re
 import sys
 
 from gitmem.errors import BadInput
+from gitmem.model.hints import Hint, Option
 from gitmem.model.record import Record
 
 PREFIX = "Gitmem-"
@@ -24,7 +25,7 @@ TITLE_SEARCHED = 16_384
 AGENT_WIDTH = 200
 NAMELESS = "agent"
 
-# What git cuts off both ends of a name, blanks and control characters aside.
+# Characters that git strips from both ends of a name, beside blanks and control characters.
 CRUD = " .,:;<>\"\\'"
 # Where git stops reading a message: the rest is for the editor's eyes only.
 SCISSORS = "------------------------ >8 ------------------------"
@@ -35,15 +36,15 @@ STANDARD = tuple(
 )
 
 RUN = "Gitmem-Run"
-"""Captures of edits that were found in the work tree at the same time."""
+"""The trailer of captures that one run made."""
 UNDOES = "Gitmem-Undoes"
-"""A commit whose effect was taken back ..."""
+"""The trailer with a commit that was undone ..."""
 PARTLY = "Gitmem-Undoes-Part"
-"""... and one of which only a part was."""
+"""... and with one of which a part was."""
 
 
 class Note(Record):
-    """What a commit says about the operation that made it."""
+    """The operation that made a commit."""
 
     op: str
     id: str
@@ -56,13 +57,13 @@ class Note(Record):
     reason: str = ""
     extra: tuple[tuple[str, str], ...] = ()
     subagent: str = ""
-    """The type and the id of an agent that works for AGENT: `TYPE/ID`."""
+    """A subagent of AGENT: `TYPE/ID`."""
 
 
 class Parsed(Record):
-    """A commit message taken apart; one made by plain git has no trailers of ours.
+    """A parsed commit message; one by plain git has no trailers of ours.
 
-    Body and values are as they were given, hidden characters included: show them by `visible`.
+    Body and values are unescaped: show them with `visible`.
     """
 
     subject: str
@@ -70,21 +71,21 @@ class Parsed(Record):
     trailers: tuple[tuple[str, str], ...]
 
     def get(self, name: str) -> str:
-        """The value of the first trailer NAME, or nothing."""
+        """Return the value of the first trailer NAME; empty if missing."""
         return next(iter(self.all(name)), "")
 
     def all(self, name: str) -> tuple[str, ...]:
-        """The values of every trailer NAME, in order."""
+        """Return the values of every trailer NAME, in order."""
         return tuple(value for key, value in self.trailers if key.lower() == name.lower())
 
     @property
     def op(self) -> str:
-        """The operation, or nothing for a commit that gitmem did not make."""
+        """The operation; empty for a commit by plain git."""
         return self.get("Gitmem-Op")
 
     @property
     def id(self) -> str:
-        """The id by which a retried operation is recognised."""
+        """The id that identifies a retried operation."""
         return self.get("Gitmem-Id")
 
     @property
@@ -124,9 +125,9 @@ class Parsed(Record):
 
 
 def compose(note: Note, original: str = "") -> str:
-    """The message of a commit, ready for git.
+    """Return the message of a commit for git.
 
-    What a commit made elsewhere said (ORIGINAL) stands instead of subject and reason.
+    ORIGINAL, the message of a commit made elsewhere, replaces subject and reason.
     """
     words = [_body(original)] if original.strip() else [subject(note), _body(note.reason)]
     paragraphs = [*words, _block(note)]
@@ -134,26 +135,26 @@ def compose(note: Note, original: str = "") -> str:
 
 
 def with_trailers(message: str, extra: tuple[tuple[str, str], ...]) -> str:
-    """MESSAGE, which any git may have made, with trailers of ours behind all that it says."""
+    """Return any MESSAGE with our trailers EXTRA added at its end."""
     block = "\n".join(f"{key}: {_value(value)}" for key, value in map(_checked, extra))
     gap = "\n" if parse(message).trailers else "\n\n"
     return f"{message.rstrip()}{gap}{block}\n"
 
 
 def parse(message: str) -> Parsed:
-    """Take any commit message apart; only the `Gitmem-` lines of its last paragraph count."""
+    """Parse any commit message; only the `Gitmem-` lines of its last paragraph are trailers."""
     lines = _trimmed(message.replace("\r\n", "\n").split("\n"))
     blanks = [at for at, line in enumerate(lines) if _is_blank(line)]
     title_end, block_start = (blanks[0], blanks[-1] + 1) if blanks else (len(lines), len(lines))
     trailers = _trailers(lines[block_start:])
     body = "\n".join(_trimmed(lines[title_end : block_start if trailers else len(lines)]))
     parsed = Parsed(" ".join(map(str.strip, lines[:title_end])), body, trailers)
-    # What plain git wrote was never escaped.
+    # A message by plain git was never escaped.
     return parsed._replace(body=revealed(body)) if parsed.op else parsed
 
 
 def visible(text: str) -> str:
-    """TEXT on one line, with all that hides, moves or breaks text written as `\\u{XXXX}`."""
+    """Return TEXT on one line, with hidden and control characters as `\\u{XXXX}`."""
     text = text.replace("\\u{", _escaped("\\") + "u{")
     if text.isprintable():
         return text
@@ -161,45 +162,47 @@ def visible(text: str) -> str:
 
 
 def revealed(text: str) -> str:
-    """What `visible` was given."""
+    """Return the text that `visible` was given."""
     return re.sub(r"\\u\{([0-9A-F]{4,6})\}", _character, text)
 
 
 def signature_name(agent: str) -> str:
-    """The agent's name as git can keep it in an author line; the exact one is in the trailer."""
+    """Return the agent's name for an author line of git; the exact one is in the trailer."""
     name = " ".join(visible(" ".join(agent.split())).translate(str.maketrans("<>", "()")).split())
     return name.strip(CRUD) or NAMELESS
 
 
 def check_agent(name: str) -> str:
-    """Give NAME without outer blanks if it can be an agent's; else raise BadInput."""
+    """Return NAME without outer blanks, or raise BadInput if it is not a valid agent name."""
     name = name.strip()
-    hint = "name the agent with --agent or GITMEM_AGENT, in up to 200 printable characters"
+    hint = Hint(
+        "give ", Option("agent", "NAME"), " or set GITMEM_AGENT: up to 200 printable characters"
+    )
     if not name:
-        raise BadInput("the agent has no name", hint=hint)
+        raise BadInput("empty agent name", hint=hint)
     if len(name) > AGENT_WIDTH:
-        raise BadInput(f"the agent's name has {len(name)} characters", hint=hint, size=len(name))
+        raise BadInput(f"agent name too long: {len(name)} characters", hint=hint, size=len(name))
     if any(map(_is_hidden, name)):
         shown = visible(name)
-        raise BadInput(f"the agent's name holds hidden characters: {shown}", hint=hint, name=shown)
+        raise BadInput(f"hidden characters in the agent name: {shown}", hint=hint, name=shown)
     return name
 
 
 def title_of_change(before: bytes | None, after: bytes | None) -> str:
-    """What a change of one file is about: its first new line."""
+    """Return the title of a change of one file: its first new line."""
     if after is None:
         return "deleted"
-    from gitmem.model.secrets.find import redact  # whoever writes has it already
+    from gitmem.model.secrets.find import redact  # every write has it loaded
 
     known = set((before or b"").splitlines())
     new = b"\n".join(line for line in after.splitlines() if line not in known)
     text = (new if new.strip() else after).decode("utf-8", "replace")[:TITLE_SEARCHED]
-    # A credential may stand in a file if somebody said so, but not in the log for all to see.
+    # A credential may be allowed in a file, but never in the log.
     return title_of(redact(text)[0])
 
 
 def title_of(text: str) -> str:
-    """The first line of a Markdown text that says something, without its marks, for a subject."""
+    """Return the first line with content of a Markdown text, without marks, for a subject."""
     lines = text[:TITLE_SEARCHED].lstrip("\ufeff").splitlines()
     if lines and lines[0].rstrip() == "---":
         ends = (at for at, line in enumerate(lines) if at and line.rstrip() in ("---", "..."))
@@ -209,7 +212,7 @@ def title_of(text: str) -> str:
 
 
 def _unmarked(line: str) -> str:
-    """A line of Markdown as it reads; nothing for rulers, fences and the like."""
+    """A line of Markdown as plain text; empty for rules, fences and comments."""
     if re.fullmatch(r"[-*_=~`#>|+:.\s]*|(?:```|~~~).*|<!--.*-->", line):
         return ""
     line = re.sub(r"^(?:(?:#{1,6}|[-*+]|[0-9]{1,9}[.)])\s+|>\s*|\[[ xX]\]\s+)+", "", line)
@@ -231,7 +234,7 @@ def _scope(paths: tuple[str, ...]) -> str:
     if len(paths) != 1:
         return f"{len(paths)} files" if paths else ""
     path = paths[0]
-    # The end of a path says more than its beginning.
+    # The end of a path is more telling than its start.
     return visible(path if len(path) <= SCOPE_WIDTH else "…" + path[1 - SCOPE_WIDTH :])
 
 
@@ -249,7 +252,7 @@ def _body(reason: str) -> str:
 
 def _body_line(line: str) -> str:
     line = "\t".join(map(visible, line.split("\t")))
-    # Where a patch begins or the scissors lie, git overlooks all that follows, our block included.
+    # After `---` or the scissors git ignores the rest of a message, our trailers included.
     if line.startswith("---") and line[3:4] in ("", " ", "\t"):
         line = _escaped("-") + line[1:]
     return line.replace(SCISSORS, _escaped("-") + SCISSORS[1:])
@@ -270,20 +273,20 @@ def _is_standard(key: str) -> bool:
 def _checked(trailer: tuple[str, str]) -> tuple[str, str]:
     key = trailer[0]
     if not re.fullmatch(r"Gitmem-[A-Za-z][A-Za-z0-9-]*", key) or _is_standard(key):
-        raise ValueError(f"{key!r} cannot be the name of an extra trailer")
+        raise ValueError(f"invalid extra trailer {key!r}")
     return trailer
 
 
 def _value(text: str) -> str:
     line = visible(text)
-    # Blanks at the ends would be trimmed by any reader.
+    # Readers trim blanks at the ends.
     if line.startswith(" "):
         line = _escaped(" ") + line[1:]
     return line[:-1] + _escaped(" ") if line.endswith(" ") else line
 
 
 def _trailers(block: list[str]) -> tuple[tuple[str, str], ...]:
-    """Our trailers in a paragraph, if all of it is trailers as git knows them."""
+    """Our trailers in a paragraph, if all of it is trailers for git."""
     unfolded = re.sub(r"\n[ \t]+", " ", "\n".join(block)).split("\n")
     pairs: list[tuple[str, str]] = []
     for line in unfolded:
@@ -297,8 +300,8 @@ def _trailers(block: list[str]) -> tuple[tuple[str, str], ...]:
 
 def _trimmed(lines: list[str]) -> list[str]:
     """LINES without the blank ones at both ends."""
-    said = [at for at, line in enumerate(lines) if not _is_blank(line)]
-    return lines[said[0] : said[-1] + 1] if said else []
+    filled = [at for at, line in enumerate(lines) if not _is_blank(line)]
+    return lines[filled[0] : filled[-1] + 1] if filled else []
 
 
 def _is_blank(line: str) -> bool:
@@ -315,7 +318,7 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _is_hidden(char: str) -> bool:
-    """Whether CHAR controls, formats, separates lines, or is half a character."""
+    """Whether CHAR is a control, format or separator character, or a lone surrogate."""
     if char.isprintable():
         return False
     import unicodedata  # a megabyte that plain text never needs

@@ -131,7 +131,7 @@ def check_markers(path: str, data: bytes, before: bytes | None = None) -> None:
 def _new_conflicts(data: bytes, before: bytes | None) -> list[int]:
     if b"<<<<<<<" not in data:
         return []
-    from gitmem.model.text.merge import new_conflicts  # hardly any text has a marker
+    from gitmem.model.text.conflict_markers import new_conflicts  # hardly any text has a marker
 
     return new_conflicts(data, before)
 

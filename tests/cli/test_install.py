@@ -178,7 +178,7 @@ def test_broken_settings_are_refused_and_named(host: Path, run: Run) -> None:
     said = run("install", "claude-code")
 
     assert said.code == 5
-    assert "settings.json: it is no JSON" in said.err
+    assert "settings.json: not valid JSON" in said.err
     assert "nothing was changed" in said.err
     assert run("install", "claude-code", "--json").error["code"] == "json-refused"
 

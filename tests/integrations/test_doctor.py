@@ -606,7 +606,7 @@ def test_settings_that_nobody_can_read(machine: Machine) -> None:
     machine.settings.write_text('{"a": 1,}')
 
     message, _ = machine.found()["settings-broken"]
-    assert message.startswith(f"{machine.settings}: it is no JSON")
+    assert message.startswith(f"{machine.settings}: not valid JSON")
     assert machine.look().wired[0].problem
 
     machine.install("codex", "project")

@@ -292,7 +292,7 @@ def test_new_files_are_closed_to_others_unless_they_are_of_a_project(machine: Ma
 
 
 BROKEN: list[tuple[str, bytes, str]] = [
-    ("settings.json", b'{"a": 1,}', "settings.json: it is no JSON"),
+    ("settings.json", b'{"a": 1,}', "settings.json: not valid JSON"),
     ("settings.json", b'{"hooks": {}, "hooks": {}}', "for the second time"),
     ("settings.json", b'{"hooks": []}', "hooks is a list"),
     ("settings.json", b"\xff\xfe{}", "is not UTF-8"),

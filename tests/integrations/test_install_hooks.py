@@ -255,7 +255,7 @@ def test_empty_containers_that_were_there_before_stay() -> None:
         ('{"hooks": {"Stop": ["x"]}}', "hooks.Stop.0 is a text, not an object"),
         ('{"hooks": {"Stop": [{"hooks": 1}]}}', "hooks.Stop.0.hooks is a number or null"),
         ('{"hooks": {}, "hooks": {}}', "the name 'hooks' for the second time"),
-        ('{"hooks": {},}', "it is no JSON"),
+        ('{"hooks": {},}', "not valid JSON"),
     ],
 )
 def test_settings_that_could_mean_anything_are_refused(text: str, said: str) -> None:

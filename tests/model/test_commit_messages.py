@@ -232,7 +232,7 @@ def test_an_extra_trailer_cannot_pose_as_a_standard_one() -> None:
         "Gitmem-",
         "Gitmem-X\nGitmem-Op",
     ):
-        with pytest.raises(ValueError, match="cannot be the name"):
+        with pytest.raises(ValueError, match="invalid extra trailer"):
             compose(WRITE._replace(extra=((key, "x"),)))
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gitmem.errors import MarkersFound
 from gitmem.model.guards import MARKERS_RULE, check_write, hold_rule
-from gitmem.model.text.merge import conflicts, new_conflicts
+from gitmem.model.text.conflict_markers import conflicts, new_conflicts
 
 OPEN, BASE, PARTED, CLOSE = "<" * 7, "|" * 7, "=" * 7, ">" * 7
 SET = f"{OPEN} HEAD\nours\n{PARTED}\ntheirs\n{CLOSE} side\n"
@@ -71,7 +71,7 @@ def test_a_write_is_refused_with_the_way_on_and_an_edit_held() -> None:
     with pytest.raises(MarkersFound) as refused:
         check_write("a.md", f"x\n{SET}".encode(), None)
     assert refused.value.facts["line"] == 2
-    assert "--allow-markers" in refused.value.hint
+    assert "allow_markers=True" in refused.value.hint
     check_write("a.md", SET.encode(), None, allow_markers=True)
     assert hold_rule("a.md", "", SET.encode(), None) == f"{MARKERS_RULE}, line 1"
     assert hold_rule("a.md", "", SET.encode(), None, allow_markers=True) == ""

@@ -166,17 +166,17 @@ def test_a_new_element_looks_like_its_neighbours() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "the end comes too soon in line 1, column 1"),
+        ("", "unexpected end in line 1, column 1"),
         ("{", "no name in quotes in line 1, column 2"),
         ('{"a": 1,}', "no name in quotes in line 1, column 9"),
         ('{\n  // mine\n  "a": 1}', "no name in quotes in line 2, column 3"),
         ('{"a" 1}', "no ':' in line 1, column 6"),
         ("[1 2]", "no ',' in line 1, column 4"),
-        ("[1] [2]", "something stands behind the end in line 1, column 5"),
+        ("[1] [2]", "text after the end in line 1, column 5"),
         ("[NaN]", "no value in line 1, column 2"),
         ("[01]", "no ',' in line 1, column 3"),
-        ('["a\nb"]', "a text that does not end well in line 1, column 2"),
-        ('{"a": 1, "b": 2,\n "a": 3}', "the name 'a' for the second time in line 2, column 2"),
+        ('["a\nb"]', "unterminated string in line 1, column 2"),
+        ('{"a": 1, "b": 2,\n "a": 3}', "duplicate name 'a' in line 2, column 2"),
         ("[" * 5000, "more than 100 levels"),
     ],
 )

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gitmem.model.text.merge import Hunk, split_lines
+from gitmem.model.text.hunks import Hunk
+from gitmem.model.text.merge import split_lines
 from gitmem.store.history.diff import hunks, unified
 from tests.support.git import git
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.text.merge import Hunk, one_hunk
+from gitmem.model.text.hunks import Hunk, one_hunk
 from gitmem.store.history.diff import compare, hunks, hunks_of
 
 LINES = st.lists(st.sampled_from([b"a", b"b", b"  b", b"# c", b"", b"d\x0ce", b"\x00", b"x\r"]))

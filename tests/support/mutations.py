@@ -294,7 +294,7 @@ SLOW = [
     Mutation("Z6", "gitmem/model/layout/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
     Mutation("Z46", "gitmem/model/layout/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
     Mutation("V51", "gitmem/model/layout/layout.py", "size > layer.budget", "size >= layer.budget"),
-    Mutation("V53", "gitmem/model/layout/archives.py", "MOST = 100", "MOST = 99"),
+    Mutation("V53", "gitmem/model/layout/archives.py", "MOST_LOGS = 100", "MOST_LOGS = 99"),
     Mutation(
         "Z31", "gitmem/memory/upkeep/snapshot.py", "memory: daily snapshot", "memory: snapshot"
     ),
@@ -327,8 +327,8 @@ SLOW = [
     Mutation(
         "A20",
         "gitmem/model/context/render.py",
-        'f"<knowledge{_attributes(place | more)}>"',
-        'f"<fact{_attributes(place | more)}>"',
+        'f"<knowledge{_attributes(source | more)}>"',
+        'f"<fact{_attributes(source | more)}>"',
     ),
     Mutation(
         "V52", "gitmem/model/context/escape.py", 'MISSING = "(missing)"', 'MISSING = "(none)"'
@@ -477,8 +477,8 @@ SLOW = [
     Mutation(
         "C15",
         "gitmem/memory/context/inject.py",
-        "Page(format or layout.format",
-        "Page(layout.format",
+        "        format or layout.format, annotate",
+        "        layout.format, annotate",
     ),
     Mutation(
         "C20",

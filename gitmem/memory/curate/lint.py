@@ -19,9 +19,9 @@ from gitmem.model.hints import Hint, call
 from gitmem.model.layout.layout import Layer, Layout, budget_percent, budget_state
 from gitmem.model.record import Record
 from gitmem.model.secrets import find as secrets
+from gitmem.model.text.conflict_markers import conflicts
 from gitmem.model.text.dotenv import copies
 from gitmem.model.text.format import human_size
-from gitmem.model.text.merge import conflicts
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import sound

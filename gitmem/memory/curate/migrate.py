@@ -22,8 +22,8 @@ from gitmem.model.entries.lines import INSTALLED, SplitSections, join_sections, 
 from gitmem.model.guards import check_size
 from gitmem.model.layout.layout import Migration, lower_name
 from gitmem.model.record import Record
+from gitmem.model.text.conflict_markers import conflicts
 from gitmem.model.text.format import counted
-from gitmem.model.text.merge import conflicts
 from gitmem.store.lock import WAIT
 from gitmem.store.repository import Repository, Snapshot
 from gitmem.store.transaction.capture import Captured

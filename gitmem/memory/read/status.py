@@ -33,8 +33,8 @@ from gitmem.memory.upkeep.snapshot import latest
 from gitmem.memory.write.open_edits import PendingEdit, Scan, pending_edits
 from gitmem.model.layout.layout import EMPTY, FILE
 from gitmem.model.record import Record
+from gitmem.model.text.conflict_markers import conflicts
 from gitmem.model.text.format import counted
-from gitmem.model.text.merge import conflicts
 from gitmem.store.fsck.acknowledged import read_acknowledged
 from gitmem.store.fsck.leftovers import late_edits
 from gitmem.store.lock import Lock, lock_path

@@ -1,6 +1,6 @@
-"""How text from memory is written into a prompt: it cannot leave its block, nor hide anything.
+"""Escaping text from memory for a prompt: it cannot leave its block or hide anything.
 
-Every way of writing here can be read back exactly. `docs/injection.md` has the rules for readers.
+Every escape can be read back exactly. `docs/injection.md` has the rules for readers.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from functools import partial
 from typing import NewType
 
 ForModel = NewType("ForModel", str)
-"""Text for a model, in which everything that memory says is escaped.
+"""Text for a model, in which all text from memory is escaped.
 
-Only this module and `render` make it, and the doors of `integrations` take nothing else: a text
-that was put together elsewhere does not pass the type checker.
+Only this module and `render` create it, and `integrations` accept nothing else: a text from
+elsewhere does not pass the type checker.
 """
 NOTHING = ForModel("")
 
@@ -39,13 +39,13 @@ HOST_TAGS = (
     *("hook_context", "session_context", "loaded_context", "project_context"),
     *("untrusted_context", "system_reminder", "current_datetime"),
 )
-"""Tags by which hosts and model APIs mark their own words; `antml:` begins more of them."""
-# Also what people write where a name is to be filled in: `ssh <user>@<host>`. So they count only
-# where they close, have an attribute or begin a line, be it one of a list, a quote or a diff.
+"""Tags that hosts and model APIs use for their own text; `antml:` begins more of them."""
+# People also use these as placeholders: `ssh <user>@<host>`. So they count only if they close, have
+# an attribute or begin a line, also one of a list, a quote or a diff.
 HOST_TAGS_IN_FORM = ("user", "parameter", "parameters", "function", "functions", "message", "env")
 
-# All that controls, formats, separates lines, draws nothing, chooses between two ways to draw or is
-# half a character; but \t and \n.
+# Control, format and line separator characters, invisible ones, variation selectors and lone
+# surrogates; but not \t and \n.
 _HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"
     "\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
@@ -53,12 +53,12 @@ _HIDDEN = (
     "\U00013430-\U0001343f\U00016fe4\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff"
 )
-# What makes a sign an emoji stays behind one that can be: there it is common, and can be seen.
+# The emoji selector stays after a character that can be an emoji: there it is common and visible.
 _STRAY = r"(?<![0-9#*\xa9\xae\u203c-\u27ff\u2900-\u3299\U0001f000-\U0001faff])\ufe0f"
 _UNSEEN = rf"[{_HIDDEN}]|{_STRAY}"
 _END = r"(?![\w.:-])"
 _NAMES, _FORMS = (rf"(?:{'|'.join(names)}){_END}" for names in (HOST_TAGS, HOST_TAGS_IN_FORM))
-# Possessive (`*+`), here and below: a file of blanks must not make a search go back and forth.
+# Possessive (`*+`), here and below, against quadratic searches in a file of blanks.
 _HOST_TAG = (
     rf"(?i:<(?=\s*+(?:/\s*+)?(?:antml:|{_NAMES})|\s*+/\s*+{_FORMS}|\s*+{_FORMS}\s*+[\w:-]++\s*+=))"
     # Special tokens such as <|im_start|>, with the bars of any model.
@@ -70,7 +70,7 @@ _HOST = (
     r"|(?<=\n\n)(?:H(?=uman:)|A(?=ssistant:))"
 )
 _TAG_LIKE = r"<\s*+(?:/\s*+)?[A-Za-z|\uff5c]|\n\n(?:Human|Assistant):"
-# A backslash is written so, too, where what it begins would read as such an escape.
+# A backslash is escaped, too, where it would begin such an escape.
 _SHOWN = rf"{_UNSEEN}|\\(?=u\{{)"
 _SHOWN_ASCII = r"[\x00-\x08\x0b-\x1f\x7f]|\\u\{"
 _SHOWN_ON_A_LINE = rf"[\t\n]|{_SHOWN}"
@@ -96,41 +96,41 @@ _LOOKS = {
 
 
 def escape(char: str) -> str:
-    """The visible form of a character."""
+    """Return the visible form of a character."""
     return f"\\u{{{ord(char):04X}}}"
 
 
 def _escaped(found: re.Match[str]) -> str:
-    """What was found, with its last character in visible form; blanks before a tag stay."""
+    """The match with its last character escaped; blanks before a tag stay."""
     return found[0][:-1] + escape(found[0][-1])
 
 
 def shown(text: str) -> str:
-    """TEXT with what cannot be seen, and what would begin a tag of a host, as `\\u{XXXX}`.
+    """Return TEXT with invisible characters and the tags of hosts escaped as `\\u{XXXX}`.
 
     Lines and tabs stay.
     """
-    # Most of it is plain ASCII, and compiling the whole list takes time.
+    # Most texts are plain ASCII, and compiling the whole list takes time.
     if not text.isascii() or re.search(_SHOWN_ASCII, text):
         text = re.sub(_SHOWN, _escaped, text)
     return _without_host_tags(text)
 
 
 def shown_on_a_line(text: str) -> str:
-    """The same, all on one line."""
+    """Return the same on one line."""
     return _without_host_tags(re.sub(_SHOWN_ON_A_LINE, _escaped, text))
 
 
 def _without_host_tags(text: str) -> str:
-    """TEXT, all of it visible, in which no `<` begins a tag of a host, and no line a turn."""
-    # Escapes are made after all others: they bring no backslash that would have to be one itself.
+    """TEXT, visible already, with the tags of hosts and the turns of a conversation escaped."""
+    # After all other escapes, whose backslashes would else be escaped again.
     return re.sub(_HOST, _escaped, text) if re.search(_TAG_LIKE, text) else text
 
 
 def in_command(text: str) -> str:
-    """TEXT as one word of a command that a model is told of; it is not escaped yet.
+    """Return TEXT as one word of a command for a model, not escaped yet.
 
-    A model may well run what it is told: no name can be more than a word to its shell.
+    A model may run the command, so a name must stay one word for its shell.
     """
     text = f"./{text}" if text.startswith("-") else text  # else it would be read as an option
     if re.fullmatch(r"[\w@%+=:,./-]+", shown_on_a_line(text)):
@@ -141,51 +141,51 @@ def in_command(text: str) -> str:
 
 
 def worded(words: str, /, **values: object) -> ForModel:
-    """WORDS, a sentence of ours, with VALUES in it: each on one line, and nothing in it hidden."""
+    """Return WORDS, our own sentence, with VALUES escaped on one line."""
     return ForModel(words.format_map({key: shown_on_a_line(f"{x}") for key, x in values.items()}))
 
 
 def on_a_line(text: str) -> ForModel:
-    """TEXT as one line."""
+    """Return TEXT escaped, on one line."""
     return ForModel(shown_on_a_line(text))
 
 
 def on_lines(text: str) -> ForModel:
-    """TEXT as the lines it has: words of ours, with names in them."""
+    """Return TEXT escaped, with its lines: our own words with names in them."""
     return ForModel(shown(text))
 
 
 def indented(text: str) -> ForModel:
-    """TEXT below a line of ours: all of it stands further in, so none of it can pass for ours."""
+    """Return TEXT escaped and indented below our own line, so that no line can pass for ours."""
     return ForModel("\n".join(f"   {line}" if line else "" for line in shown(text).split("\n")))
 
 
 def exact(text: str) -> ForModel:
-    """TEXT as it is: for a model that asked for a file by name, and has to write it back."""
+    """Return TEXT unchanged, for a model that reads a file by name and writes it back."""
     return ForModel(text)
 
 
 def joined(parts: Iterable[ForModel], between: str = "\n\n") -> ForModel:
-    """PARTS, one behind the other, with those left out that say nothing."""
+    """Return the non-empty PARTS joined."""
     return ForModel(between.join(filter(None, parts)))
 
 
 def in_markup(text: str) -> str:
-    """TEXT as an attribute, or as a summary between tags."""
+    """Return TEXT as an attribute, or as a summary between tags."""
     if re.fullmatch(_HARMLESS, text):
         return text
     return re.sub(r"[<>&\"']", lambda found: _MARKUP[found[0]], shown_on_a_line(text))
 
 
 def in_tag(text: str) -> str:
-    """TEXT between tags, all of it visible: only what reads as a tag or an escape changes."""
+    """Return TEXT, visible already, between tags: only our tags and entities are escaped."""
     if "<" not in text and "&" not in text:
         return text
     return re.sub(_OURS, lambda found: _MARKUP[found[0]], text)
 
 
 def in_block(text: str) -> str:
-    """TEXT as the body of a tag; in it a line that looks like one of ours begins with `\\`."""
+    """Return TEXT as the body of a tag; a line that looks like ours gets a `\\` before it."""
     text = in_tag(shown(text))
     if "[... " not in text and UNREADABLE not in text:
         return text
@@ -193,12 +193,12 @@ def in_block(text: str) -> str:
 
 
 def in_mark(text: str) -> str:
-    """TEXT as one of several marks in brackets: it cannot end itself, the brackets or a heading."""
+    """Return TEXT as one of several marks in brackets, without commas, brackets or `===`."""
     return re.sub(r"[,()]|=(?===)", _escaped, shown_on_a_line(text))
 
 
 def hidden_in_json(text: str) -> str:
-    """A JSON document that writes the same in the way of JSON."""
+    """Return a JSON document with invisible characters and host tags escaped as JSON."""
     return re.sub(rf"{_UNSEEN}|{_HOST_TAG}", _json_escape, text)
 
 
@@ -212,9 +212,9 @@ def _in_lines(text: str, *, pattern: str) -> str:
 
 
 def under_headings(text: str, heads: Iterable[str]) -> str:
-    """TEXT for a page of Markdown, where a line that looks like one of its HEADS begins with `\\`.
+    """Return TEXT for a Markdown page; a line that looks like one of HEADS gets a `\\` before it.
 
-    Other headings stay: a document that is rewritten from what its author sees would keep marks.
+    Other headings stay: a model that rewrites a document would write such escapes back.
     """
     known = "|".join(r"[ \t]+".join(map(re.escape, each.split())) for each in sorted(heads))
     look = rf" {{0,3}}##[ \t]+(?:{known})(?:[ \t]*\(.*|[ \t]*\#*[ \t]*)$"
@@ -225,4 +225,4 @@ in_lines = {
     name: partial(_in_lines, pattern=rf"(?mi)^(?=\\*+(?:{look}|{_STAND_INS}|{_CUT}))")
     for name, look in _LOOKS.items()
 }
-"""By format: a body in which a line that looks like one of the format's own begins with `\\`."""
+"""By format: escapes a body; a line that looks like the format's own gets a `\\` before it."""

@@ -1,9 +1,9 @@
-"""A page that must not be longer than it may: what goes, and in which order.
+"""Fitting the pieces of a prompt into a budget.
 
-The ladder, from the first step to the last: documents over the budget of their layer are cut down
-to it; whole pieces go, the least important and the oldest first; then documents are cut, at the end
-of a paragraph, or of a line where a paragraph is long; then they go. What stands in a layer of
-importance 1 is cut below its budget only when nothing else is left, by the same steps.
+The steps, in order: documents over the budget of their layer are cut to it; whole pieces are
+dropped, the least important and oldest first; documents are cut, at the end of a paragraph, or of a
+line in a long one; then they are dropped. Layers of importance 1 are cut below their budget only
+when nothing else is left, by the same steps.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from gitmem.model.context.pieces import WHOLE_KINDS, Piece
 Size = Callable[[Sequence[Piece]], int]
 
 COARSE = 300
-"""Characters of a paragraph beyond which it is cut at its lines."""
+"""A longer paragraph, in characters, is cut at its lines."""
 
 
 class Fitted(NamedTuple):
-    """What has room."""
+    """The pieces that fit."""
 
     pieces: tuple[Piece, ...]
-    """In the order of the page; those that were cut say so."""
+    """In the order of the page, some of them cut."""
     dropped: tuple[Piece, ...]
-    """In the order in which they went."""
+    """In the order in which they were dropped."""
 
 
 class _Step(NamedTuple):
     at: int
     end: int | None = None
-    """Where the text of a piece ends that is cut; None for a piece that goes."""
+    """The end of the text of a cut piece; None for a dropped one."""
 
 
 def fit(pieces: Sequence[Piece], budget: int, size: Size) -> Fitted:
-    """As much of PIECES as has room in BUDGET by the measure of SIZE.
+    """Return as much of PIECES as fits into BUDGET, measured by SIZE.
 
-    Each step of the ladder makes the page shorter, so the first that suffices is found by halving.
+    Each step makes the page shorter, so the first that suffices is found by bisection.
     """
     if size(pieces) <= budget:
         return Fitted(tuple(pieces), ())
@@ -57,7 +57,7 @@ def fit(pieces: Sequence[Piece], budget: int, size: Size) -> Fitted:
 
 
 def _ladder(pieces: Sequence[Piece], size: Size) -> Iterator[_Step]:
-    """Every step, in order; after the last one nothing is left."""
+    """All steps, in order; after the last one nothing is left."""
     yield from _trims(pieces, size)
     for vital in (False, True):
         here = [at for at, each in enumerate(pieces) if each.vital is vital]
@@ -65,7 +65,7 @@ def _ladder(pieces: Sequence[Piece], size: Size) -> Iterator[_Step]:
         whole = [at for at in here if pieces[at].kind in WHOLE_KINDS]
         yield from (_Step(at) for at in here if pieces[at].kind not in WHOLE_KINDS)
         for at in whole:
-            # A document shorter than the note on what was cut is left as it is.
+            # A document shorter than the note about the cut is not cut.
             if size([_shortened(pieces[at], 0)]) < size([pieces[at]]):
                 yield _Step(at, 0)
         yield from (_Step(at) for at in whole)
@@ -76,7 +76,7 @@ def _rank(pieces: Sequence[Piece], at: int) -> tuple[int, str, int]:
 
 
 def _trims(pieces: Sequence[Piece], size: Size) -> Iterator[_Step]:
-    """Cuts down to the budget of a layer: a file that is too long never costs one that is not."""
+    """Cuts to the budget of a layer, so that a long file never displaces another one."""
     over = [at for at, each in enumerate(pieces) if each.kind in WHOLE_KINDS and each.is_over]
     for at in sorted(over, key=lambda at: (pieces[at].vital, *_rank(pieces, at))):
         end = _end_within(pieces[at], size)
@@ -85,7 +85,7 @@ def _trims(pieces: Sequence[Piece], size: Size) -> Iterator[_Step]:
 
 
 def _end_within(piece: Piece, size: Size) -> int:
-    """Where PIECE is cut to take, with the note on that, no more than one that is at its budget."""
+    """Where to cut PIECE so that, with the note, it takes no more than a piece at its budget."""
     data = piece.text.encode("utf-8", "surrogatepass")[: piece.budget]
     most = size([piece._replace(text=data.decode("utf-8", "ignore"))])
     for ends in (_ends(piece.text), _line_ends(piece.text)):
@@ -96,7 +96,7 @@ def _end_within(piece: Piece, size: Size) -> int:
 
 
 def _after(pieces: Sequence[Piece], steps: Sequence[_Step]) -> list[Piece | None]:
-    """The page after STEPS: None where a piece went, a note where one was cut."""
+    """The page after STEPS; None for dropped pieces."""
     page: list[Piece | None] = list(pieces)
     for step in steps:
         page[step.at] = None if step.end is None else _shortened(pieces[step.at], step.end)
@@ -110,7 +110,7 @@ def _standing(page: Sequence[Piece | None]) -> list[Piece]:
 def _cut(
     page: list[Piece | None], at: int, piece: Piece, fits: Callable[[Sequence[Piece]], bool]
 ) -> Piece:
-    """The longest beginning of PIECE with which the page fits, by its best ends, or else lines."""
+    """The longest beginning of PIECE that fits, to a paragraph if possible, else to a line."""
 
     def too_long(end: int) -> bool:
         page[at] = _shortened(piece, end)
@@ -126,8 +126,8 @@ def _cut(
 def _ends(text: str) -> list[int]:
     """Where TEXT may be cut: after a paragraph, and after each line of a long one.
 
-    A list is one paragraph: cut at its end alone, a file that is a list would lose all of it. The
-    places do not depend on the room there is, so that more room never shows less.
+    A list is one paragraph: with paragraphs alone, a file that is a list would lose all of it. The
+    positions do not depend on the budget, so that a larger budget never shows less.
     """
     ends, start = [], 0
     for blank in re.finditer(r"\n[ \t]*\n|\Z", text):

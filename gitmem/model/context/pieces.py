@@ -1,4 +1,4 @@
-"""A piece of memory, as it may stand in a prompt."""
+"""A piece of memory for a prompt."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from gitmem.model.record import Record
 
 WHOLE_KINDS = ("document", "log")
-"""Kinds that are cut when there is no room; pieces of the others stay or go as a whole."""
+"""Kinds that are cut to fit; pieces of other kinds are kept or dropped whole."""
 FILE_KINDS = (*WHOLE_KINDS, "profile")
 """Kinds whose piece is one whole file."""
 
 
 PASSAGE = "passage"
-"""The kind of a piece that a prompt chose."""
+"""The kind of a retrieved piece."""
 
 
 class Piece(Record):
@@ -22,53 +22,53 @@ class Piece(Record):
     layer: str
     kind: str
     text: str = ""
-    """What it says; a summary on one line, where that is what is shown."""
+    """Its text; for `render: summary` one line."""
     heading: str = ""
-    """What stands above it, where a format has headings."""
+    """Its heading, for formats with headings."""
     render: str = "whole"
     """whole, summary or pointer"""
     group: str = ""
-    """`global` for what comes from there; nothing for the group itself."""
+    """`global` for pieces from there; empty for the group itself."""
     path: str = ""
     address: str = ""
-    """The path, and for an entry its name behind `#`."""
+    """The path, and the slug of an entry after `#`."""
     user: str = ""
     date: str = ""
     age: str = ""
     type: str = ""
-    """day, week or month, where it is known."""
+    """day, week or month, if known."""
     state: str = ""
-    """How fresh it is, where that is known."""
+    """Its freshness, if known."""
     change: str = ""
-    """What became of its file since a session was shown it, where that is why it is here."""
+    """The change of its file since the session saw it, if that is why it is here."""
     importance: int = 3
-    """Its own, else that of its layer: 1 is the last to go, 5 the first."""
+    """Its own, else that of its layer: 1 is dropped last, 5 first."""
     vital: bool = False
-    """True in a layer of importance 1: it is touched only when nothing else is left."""
+    """Whether its layer has importance 1: it is cut only when nothing else is left."""
     blob: str = ""
     why: str = ""
-    """For which rule it is here."""
+    """The rule that loaded it."""
     queried: bool = False
-    """True in a layer that a prompt is looked up in, and that is not loaded by itself."""
+    """Whether its layer is loaded by query only."""
     lack: str = ""
-    """missing, empty or unreadable, in place of a text."""
+    """missing, empty or unreadable, instead of a text."""
     lines: str = ""
-    """Which lines of its file it is, where it is a part of one."""
+    """Its lines in the file, if it is a part of one."""
     score: float = 0.0
-    """How well it fits a prompt, where that is why it is here."""
+    """Its score, if a prompt retrieved it."""
     whole: int | None = None
-    """How many bytes it had before it was cut; None when it was not."""
+    """Its size in bytes before it was cut; None if it was not."""
     budget: int = 0
-    """How many bytes its layer allows; 0 for any number."""
+    """The budget of its layer in bytes; 0 for none."""
 
     @property
     def heads(self) -> str:
-        """What stands above it."""
+        """Its heading, else the name of its layer."""
         return self.heading or self.layer
 
     @property
     def is_document(self) -> bool:
-        """Whether it is a file that is loaded by rule: part of what a model is, not of a search."""
+        """Whether it is a whole file loaded by rule, not by a query."""
         return self.kind in FILE_KINDS and not self.queried
 
     @property
@@ -83,12 +83,12 @@ class Piece(Record):
 
 
 def text_of(data: bytes) -> str:
-    """A file as it is shown: LF line ends, no blank lines around it, no byte order mark."""
+    """Return a file for display: LF line endings, no blank lines around it, no byte order mark."""
     return trimmed(data.decode("utf-8", "replace").removeprefix("\ufeff"))
 
 
 def trimmed(text: str) -> str:
-    """TEXT without the blank lines around it, lines ending in LF."""
+    """Return TEXT without blank lines around it, with LF line endings."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     if text[:1] in (" ", "\t", "\n"):
@@ -97,12 +97,12 @@ def trimmed(text: str) -> str:
 
 
 def one_line(value: object) -> str:
-    """A summary as its frontmatter has it, on one line: lists are joined, lines are folded."""
+    """Return a frontmatter value on one line: lists are joined, lines folded."""
     if value is None or isinstance(value, dict):
         return ""
     if isinstance(value, list | tuple | set):
         return "; ".join(filter(None, map(one_line, value)))
     try:
         return " ".join(str(value).split())
-    except ValueError:  # a number with more digits than Python likes to write
+    except ValueError:  # a number with too many digits for Python
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.model.entries.blocks import Entry, find, parse, wording
@@ -23,7 +23,9 @@ from gitmem.model.entries.lines import (
 )
 from gitmem.model.entries.rules import one_of, status_of
 from gitmem.model.layout.layout import Layer
-from gitmem.model.text.merge import Differ, merge
+
+if TYPE_CHECKING:
+    from gitmem.model.text.merge import Differ
 
 
 def take(text: str, name: str) -> tuple[str, str]:
@@ -164,6 +166,8 @@ def put_back(
 
     It is a merge whose base is OLD without the entry.
     """
+    from gitmem.model.text.merge import merge  # only to restore and undo
+
     rest, (before,) = take_all(old, [entry])
     then = old if wording(before) == wording(block) else replace(old, entry, block)
     merged = merge(rest.encode(), text.encode(), then.encode(), differ)

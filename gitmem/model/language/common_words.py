@@ -1,7 +1,7 @@
-"""Words of which questions and replies are made, whatever they are about.
+"""Common words of questions and replies, in eight languages, and their terms.
 
-Of other languages than English only words that say nothing in an English memory either: `die`,
-`war`, `comment`, `del` and nearly all of two letters do.
+Words of other languages are listed only if they have no meaning in English: `die`, `war`,
+`comment`, `del` and nearly all of two letters do.
 """
 
 from __future__ import annotations
@@ -75,19 +75,18 @@ merci morgen nochmal obrigada obrigado olá parfait passt perfecto perfetto preg
 refais reicht richtig salut sigue stimmt tschüss vale versuch vez warte weiter zeig zeige
 """
 REPLIES = (*_REPLIES.split(), *_REPLIES_ELSEWHERE.split())
-"""Words that a reply or an order is made of, beside those."""
+"""More words of replies and commands."""
 PARTICLES = frozenset("的了吗呢吧啊呀嘛么什怎哪谁您你我他她它们这那是在也很をはがのに")
-"""Characters of Chinese and Japanese that hold a sentence together: a pair with one of them is
-half of a word at most."""
+"""Function characters of Chinese and Japanese: a pair with one of them is at most half a word."""
 HIRAGANA = frozenset(map(chr, range(0x3041, 0x3097)))
-"""What Japanese writes endings with: a word of nothing else rarely says what it is about."""
+"""Japanese endings: a word of these alone rarely has a topic."""
 _PAIRS = """
 一下 一次 一步 一遍 上好 下一 不对 不错 几点 再试 再说 可以 告诉 多久 多少 多长 大概 好好 如何
 帮我 应该 收到 新来 早上 时候 明白 没问 知道 算了 等一 继续 试一 说一 请问 谢谢 辛苦 重新 问题
 需要 お願 願い 教え 書い 続け 違い 思い 次に 進ん 一度 大丈 丈夫 何で
 """
 ASKING = frozenset(_PAIRS.split())
-"""Pairs that a question or a reply in those languages is made of."""
+"""Common pairs of questions and replies in those languages."""
 
 
 _TERMS = """

@@ -1,7 +1,7 @@
-"""A text in passages: small enough that one alone is worth reading, large enough to make sense.
+"""Splitting a text into passages for search.
 
-Borders are those that a reader sees: a heading, an entry, a paragraph or an item of a list; only
-what is too long without any is parted at lines, at sentences, and at last at words.
+Borders are headings, entries, paragraphs and list items; a longer text is split at lines, then at
+sentences, then at words.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from gitmem.model.language.unicode import FENCED, SENTENCE_END
 from gitmem.model.text.frontmatter import split
 
 MOST = 800
-"""Characters of a passage, about: an entry or paragraph of so many is not parted."""
+"""The size of a passage in characters: a shorter entry or paragraph is not split."""
 ENOUGH = 320
-"""From here on a passage takes in no further paragraph."""
+"""From this size on, no further paragraph is added to a passage."""
 NEAR = 200
-"""Characters of its neighbours by which a passage can be found, too."""
+"""Characters of its neighbours that are indexed with a passage."""
 NAMED = 200
-"""Characters of a heading by which what stands below it is found."""
+"""Characters of a heading that are indexed with its passages."""
 ABOVE = " > "
 _ITEM = re.compile(r" ?(?:[-*+]|[0-9]{1,9}[.)])[ \t]")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -38,13 +38,13 @@ class Passage(NamedTuple):
     line: int
     last: int
     heading: str
-    """The headings it stands under, the outermost first."""
+    """The headings above it, the outermost first."""
     entry: Entry | None = None
-    """The entry it belongs to."""
+    """Its entry, if it is part of one."""
 
 
 class _Section(NamedTuple):
-    """What stands under one heading: the lines from START to END; its own BODY begins later."""
+    """The lines START to END under one heading; the text begins at BODY."""
 
     start: int
     body: int
@@ -54,7 +54,7 @@ class _Section(NamedTuple):
 
 
 def passages(text: str) -> list[Passage]:
-    """The passages of TEXT, in order; what is blank or nothing but a comment is in none."""
+    """Return the passages of TEXT in order, without blank lines and comments."""
     found = scan(text)
     headings = _headings(found)
     starts = _starts(found, headings)
@@ -68,7 +68,7 @@ def passages(text: str) -> list[Passage]:
 
 
 def _with_frontmatter(text: str, parts: list[Passage]) -> list[Passage]:
-    """A summary leads to what it sums up: the two are one passage where there is room."""
+    """Join frontmatter with the first passage, if that is short: the summary leads to its text."""
     block = split(text)
     if block is None or len(parts) < 2 or parts[0].start >= block.body:  # noqa: PLR2004 - a pair
         return parts
@@ -79,7 +79,7 @@ def _with_frontmatter(text: str, parts: list[Passage]) -> list[Passage]:
 
 
 def without_comments(text: str) -> str:
-    """TEXT with blanks in the place of its comments; in a block of code nothing is one."""
+    """Return TEXT with its comments, outside of code, replaced by blanks."""
     parts, at = [], 0
     for start, stop in _comments(text) if "<!--" in text else ():
         parts += [text[at:start], " " * (stop - start)]
@@ -88,7 +88,7 @@ def without_comments(text: str) -> str:
 
 
 def _comments(text: str) -> Iterator[tuple[int, int]]:
-    """Where comments begin and stop; one without an end is none."""
+    """The spans of closed comments."""
     opening = re.compile(rf"{FENCED}|<!--")
     at = 0
     while found := opening.search(text, at):
@@ -102,19 +102,19 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
 
 
 def parted(text: str) -> Iterable[tuple[int, int]]:
-    """Where the passages of a text without any form begin and stop: something that was said."""
+    """Return the spans of the passages of a message, which has no Markdown structure."""
     if len(text) <= MOST:
         return _trimmed(text, [(0, len(text))])
     return _packed(_trimmed(text, _shortened(text, [(0, len(text))])))
 
 
 def ending(text: str) -> str:
-    """The end of TEXT, from a word on."""
+    """Return the end of TEXT, from the start of a word."""
     return text if len(text) <= NEAR else text[-NEAR:].partition(" ")[2]
 
 
 def beginning(text: str) -> str:
-    """The beginning of TEXT, up to a word."""
+    """Return the beginning of TEXT, to the end of a word."""
     return text if len(text) <= NEAR else text[:NEAR].rpartition(" ")[0]
 
 
@@ -139,7 +139,7 @@ def _under_headings(
             above.pop()
         above.append(heading)
         entry = entries.get(line) if level <= ENTRY_LEVEL else entry
-        # A heading right above a deeper one is part of that one's name, and nothing by itself.
+        # A heading right above a deeper one has no text of its own.
         leads = following.level > level and _are_blank(found.lines[line + 1 : following.line])
         is_whole = entry is not None and entry.start == line and _is_short(entry)
         if is_whole or not leads:
@@ -152,7 +152,7 @@ def _are_blank(lines: Iterable[str]) -> bool:
 
 
 def _headings(found: ScannedLines) -> Sequence[Heading]:
-    """Those that begin or end an entry, and the deeper ones."""
+    """All headings: those around entries, and the deeper ones."""
     deep = [at for at, line in enumerate(found.lines) if line.startswith("####")]
     deeper = [heading_of(at, found.lines[at]) for at in deep if not found.quoted[at]]
     below = [each for each in deeper if each]
@@ -160,7 +160,7 @@ def _headings(found: ScannedLines) -> Sequence[Heading]:
 
 
 def _whole_entries(sections: Iterable[_Section]) -> Iterator[_Section]:
-    """An entry with headings of its own is one section where it is short."""
+    """SECTIONS with a short entry, headings inside included, as one section."""
     last = None
     for section in sections:
         entry = section.entry
@@ -178,7 +178,7 @@ def _is_short(entry: Entry) -> bool:
 def _parts(
     text: str, starts: Sequence[int], offsets: Sequence[int], section: _Section
 ) -> Iterable[tuple[int, int]]:
-    """Where the passages of a section begin and stop."""
+    """The spans of the passages of a section."""
     begin, stop = offsets[section.start], offsets[section.end]
     first, behind = bisect_left(starts, section.body), bisect_left(starts, section.end)
     is_one = behind - first <= 1 and stop - begin <= MOST
@@ -190,7 +190,7 @@ def _parts(
 
 
 def _starts(found: ScannedLines, headings: Sequence[Heading]) -> list[int]:
-    """The lines on which a paragraph or an item of a list begins."""
+    """The lines on which a paragraph or a list item begins."""
     starts = []
     is_heading = {each.line for each in headings}
     blank, quoted = True, False
@@ -207,7 +207,7 @@ def _starts(found: ScannedLines, headings: Sequence[Heading]) -> list[int]:
 
 
 def _shortened(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """SPANS with those that are too long parted: at lines, at sentences, or else at blanks."""
+    """SPANS with the long ones split: at lines, at sentences, or at blanks."""
     for start, stop in spans:
         if stop - start <= MOST:
             yield start, stop
@@ -235,25 +235,25 @@ def _cut(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 
 def _trimmed(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """SPANS without the white space around them, and without those that say nothing to a reader."""
+    """SPANS without white space around them, and without blank or commented ones."""
     found = []
     for start, stop in spans:
-        said = text[start:stop].lstrip()
-        bare = said.rstrip()
+        rest = text[start:stop].lstrip()
+        bare = rest.rstrip()
         if bare and not _is_comment(bare):
-            at = stop - len(said)
+            at = stop - len(rest)
             found.append((at, at + len(bare)))
     return found
 
 
-def _is_comment(said: str) -> bool:
-    if not (said.startswith("<!--") and said.endswith("-->")):
+def _is_comment(text: str) -> bool:
+    if not (text.startswith("<!--") and text.endswith("-->")):
         return False
-    return not _COMMENT.sub("", said).strip()
+    return not _COMMENT.sub("", text).strip()
 
 
 def _packed(spans: Iterable[tuple[int, int]], enough: int = ENOUGH) -> Iterator[tuple[int, int]]:
-    """Neighbours put together until a passage has ENOUGH."""
+    """Join neighbouring SPANS until a passage has ENOUGH characters."""
     begun: tuple[int, int] | None = None
     for start, stop in spans:
         if begun and (begun[1] - begun[0] >= enough or stop - begun[0] > MOST):

@@ -1,7 +1,7 @@
-"""What a prompt asks for: its last sentences, each by the words that tell something.
+"""Queries from a prompt: the content words of its last sentences.
 
-A prompt is more than a question: it greets, quotes a log of a chat, wants something else first. So
-each sentence is looked for by itself, and whatever fits one of them well counts.
+A prompt is more than a question: it greets, quotes a chat, asks for several things. So each
+sentence is a query of its own, and a passage that matches one of them well counts.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from gitmem.model.language.unicode import FENCED, sentences
 from gitmem.model.language.words import content_words, is_about_something, query_terms
 
 LAST = 12
-"""So many sentences at the end of a prompt count."""
+"""The number of sentences at the end of a prompt that count."""
 LONGEST = 400
-"""Characters after which a sentence without an end is parted."""
+"""The longest sentence in characters; a longer one is split."""
 TAIL = 20_000
-"""Characters at the end of a prompt that are looked at."""
+"""Characters at the end of a prompt that are read."""
 QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 QUESTION = 1.3
-"""How much more a question counts than what is merely said."""
+"""The weight of a question; another sentence has 1."""
 
 _TAG = r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>"
 _BRACKETS = r"\s*(?:\[[^\[\]\n]{1,80}\]\s*)+"
 _TIME = r"\d:\d|\d{4}"
-# A name has a few words; what asks or lists something is none.
+# A name has a few words and no punctuation.
 _SENDER = r"\s*[^\s:?!;,]{1,40}(?: [^\s:?!;,]{1,40}){0,3}:\s+"
 _ROLE = r"(?i)\s*(?:user|human|assistant|ai|system)\s*:\s+"
 
 
 class Sentence(NamedTuple):
-    """One sentence, as it is looked for."""
+    """The query of one sentence."""
 
     terms: tuple[str, ...]
     weight: float = 1.0
 
 
 def query_sentences(prompt: str, *, anything: bool = False) -> tuple[Sentence, ...]:
-    """The sentences of PROMPT that count, in order; none where it tells nothing.
+    """Return the queries of PROMPT, in order; none if it has no topic.
 
-    ANYTHING: it is taken as it is, and common words count, too. Who looks for `who` means it.
+    ANYTHING takes the text as it is, common words included: for a search typed by a person.
     """
     text = prompt[-TAIL:] if anything else prompt_text(prompt)
     found = [part for each in sentences(text) for part in _parted(each)][-LAST:]
@@ -52,20 +52,20 @@ def query_sentences(prompt: str, *, anything: bool = False) -> tuple[Sentence, .
 
 
 def prompt_text(prompt: str) -> str:
-    """The end of PROMPT without what a chat's log puts around it: times, names, tags, code."""
-    # Code is taken out first: the end of a long block must not be taken for a beginning.
+    """Return the end of PROMPT without the times, names, tags and code of a chat log."""
+    # Code is removed first: the fence that ends a long block must not count as a start.
     plain = _blanked(_TAG, _blanked(FENCED, prompt, "```", "~~~")[-TAIL:], "<")
     text = plain if any(map(str.isalnum, plain)) else prompt[-TAIL:]
     return "\n".join(map(_without_prefix, text.splitlines()))
 
 
 def _blanked(pattern: str, text: str, *marks: str) -> str:
-    """TEXT without what fits PATTERN, which has one of MARKS in it."""
+    """TEXT without matches of PATTERN, each of which contains one of MARKS."""
     return re.sub(pattern, "\n", text) if any(mark in text for mark in marks) else text
 
 
 def _without_prefix(line: str) -> str:
-    """LINE without `[time] sender:`, or the role of who speaks."""
+    """LINE without `[time] sender:` or the role of the speaker."""
     brackets = re.match(_BRACKETS, line) if "[" in line else None
     if brackets and re.search(_TIME, brackets[0]):
         return _without(_SENDER, line[brackets.end() :])

@@ -1,4 +1,4 @@
-"""In which order passages come, and which of them a prompt gets."""
+"""Ranking of passages, and the choice of those for a prompt."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from collections.abc import Callable, Sequence
 from gitmem.model.record import Record
 
 DOCUMENT = 0.5
-"""How much the best passage of a document lifts the others of it."""
+"""The share of a document's best score that its other passages get."""
 FRESH = {"active": 1.0, "aging": 0.99, "fading": 0.98, "stale": 0.97}
 IMPORTANT = {1: 1.0, 2: 0.995, 3: 0.985, 4: 0.975, 5: 0.965}
-"""A gentle push: of two that fit alike the fresher and more important one comes first."""
+"""Small factors: of two equal matches the fresher and more important one comes first."""
 DEFAULT_IMPORTANCE = 3
 PARTLY = min(FRESH.values()) * min(IMPORTANT.values())
-"""What has only a part of the words counts so much: the push of age and rank alone would reach so
-far, and never shall it bury what has all of them. Words that most passages have weigh nothing."""
+"""The factor of a passage with only a part of the terms: the lowest push, so that age and rank
+never put such a passage above one with all terms. Terms of most passages do not count."""
 LEAST = 0.000001
-"""Scores are shown with six digits; what was found fits, however little."""
+"""The lowest score: a match is never shown as 0."""
 NOT_NAMED = 0.8
-"""What somebody else said counts so much, where a question names one person."""
+"""The factor for messages of others, if a query names one sender."""
 
 
 class Found(Record):
-    """A passage that has something of what is asked."""
+    """A passage that matches a query."""
 
     id: int
     document: int
     score: float
-    """How well it fits: above 0, and 1 at most."""
+    """Above 0, at most 1."""
     sentence: int
-    """Which sentence it fits best."""
+    """The number of its best sentence."""
 
 
 def lifted(found: Sequence[Found]) -> list[Found]:
-    """FOUND with what the best passage of each document adds to the others; the order stays open.
+    """Return FOUND, unsorted, with the score of each document's best passage added to its others.
 
-    A document counts by its best passage, never by how many it has.
+    A document counts by its best passage, not by their number.
     """
     best: dict[int, float] = {}
     for each in found:
@@ -47,9 +47,9 @@ def lifted(found: Sequence[Found]) -> list[Found]:
 
 
 def push(state: str, importance: int | None, *, is_whole: bool = True) -> float:
-    """By how much freshness and importance lower a score, a few percent at most.
+    """Return the factor for freshness and importance, a few percent below 1.
 
-    IS_WHOLE: the passage has everything that is asked for.
+    IS_WHOLE if the passage has all terms of the query.
     """
     rank = importance or DEFAULT_IMPORTANCE
     gentle = FRESH.get(state, FRESH["active"]) * IMPORTANT.get(rank, IMPORTANT[DEFAULT_IMPORTANCE])
@@ -57,12 +57,12 @@ def push(state: str, importance: int | None, *, is_whole: bool = True) -> float:
 
 
 def rounded_score(score: float) -> float:
-    """A score as people see it."""
+    """Return a score for display, with six digits."""
     return max(round(score, 6), LEAST)
 
 
 class RetrievalLimits(Record):
-    """How much a prompt gets at most."""
+    """The most passages for a prompt."""
 
     top: int
     per_file: int
@@ -71,9 +71,10 @@ class RetrievalLimits(Record):
 def choose(
     files: Sequence[object], limits: RetrievalLimits, fits: Callable[[Sequence[int]], bool]
 ) -> list[str]:
-    """Of those that were ranked, each in one of FILES: nothing for what is taken, else why not.
+    """Choose from ranked passages; FILES has the file of each, and FITS tells whether some fit.
 
-    At first only so many of one file, so that others have their turn; if room is left, the rest.
+    Returns an empty text for a chosen passage, else the reason. Each file gets `per_file` first, so
+    that others have their turn; if room is left, the rest follows.
     """
     taken: list[int] = []
     why = [""] * len(files)

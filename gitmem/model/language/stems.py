@@ -1,9 +1,8 @@
-"""What an English word is known by: its stem, by the rules that Martin Porter published.
+"""Stems of English words, by the Porter algorithm with irregular forms.
 
-Of his two rules for a last `y` it is the later one: `deploy` and `deployment` have the same stem.
-Forms that no rule leads back (`went`, `bought`, `children`) are looked up first, also with an `s`
-behind them: `thoughts` is found where `thought` is. A word of another language, or with digits in
-it, is its own stem.
+Of Porter's two rules for a final `y` it uses the later one: `deploy` and `deployment` have the same
+stem. Irregular forms (`went`, `bought`, `children`) are looked up first, also with an `s`:
+`thoughts` is found like `thought`. A word of another language, or with digits, is its own stem.
 """
 
 from __future__ import annotations
@@ -48,20 +47,20 @@ def _rows(table: str) -> list[list[str]]:
 
 
 IRREGULAR: Mapping[str, str] = {form: base for base, *forms in _rows(_FORMS) for form in forms}
-"""What a form of a word is a form of, where no rule says so."""
+"""The base of each irregular form."""
 PREFIXES = ("fore", "mis", "out", "over", "re", "under", "un")
-"""What stands before a word and changes nothing in its forms."""
+"""Prefixes that keep the forms of a word."""
 _SECOND, _THIRD = (
     {ending: "".join(rest) for ending, *rest in _rows(table)}
     for table in (_SECOND_ENDINGS, _THIRD_ENDINGS)
 )
 _FOURTH = dict.fromkeys(_FOURTH_ENDINGS.split(), "")
 _LONGEST = 7
-"""The letters of the longest of these endings."""
+"""The length of the longest ending."""
 
 
 def stem(word: str) -> str:
-    """The stem of WORD, which is in small letters."""
+    """Return the stem of WORD, which is in lower case."""
     word = IRREGULAR.get(word) or IRREGULAR.get(word.removesuffix("s")) or _composed(word)
     if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
         return word
@@ -70,11 +69,11 @@ def stem(word: str) -> str:
         word = word[:-1] + "i"
     word = _replaced(_replaced(word, _SECOND), _THIRD)
     found = _without_e(_without_suffix(word))
-    return "use" if found == "us" else found  # who uses something does not mean us
+    return "use" if found == "us" else found  # `uses` does not mean `us`
 
 
 def _composed(word: str) -> str:
-    """What `rebuilt` or `overwrote` is a form of; else the word itself."""
+    """The base of `rebuilt` or `overwrote`; else the word itself."""
     for prefix in PREFIXES if word.startswith(PREFIXES) else ():
         if word.startswith(prefix):
             base = IRREGULAR.get(word[len(prefix) :])
@@ -89,7 +88,7 @@ def _singular(word: str) -> str:
 
 
 def _without_ending(word: str) -> str:
-    """Without `ed` or `ing`, where what is left can be a word."""
+    """WORD without `ed` or `ing`, if the rest has a vowel."""
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) else word
     for ending in ("ed", "ing"):
@@ -100,7 +99,7 @@ def _without_ending(word: str) -> str:
 
 
 def _mended(word: str) -> str:
-    """The end of a word after it has lost its own: `hoped` is a form of `hope`."""
+    """WORD, which lost its ending, repaired: `hop` from `hoped` becomes `hope`."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if word[-1:] == word[-2:-1] and _shape(word)[-1] == "c" and word[-1] not in "lsz":
@@ -109,13 +108,13 @@ def _mended(word: str) -> str:
 
 
 def _ending(word: str, table: Mapping[str, str]) -> str:
-    """The longest ending of TABLE that WORD has; nothing where it has none."""
+    """The longest ending of WORD in TABLE; empty for none."""
     sizes = range(min(_LONGEST, len(word)), 1, -1)
     return next((word[-size:] for size in sizes if word[-size:] in table), "")
 
 
 def _replaced(word: str, table: Mapping[str, str]) -> str:
-    """WORD with its ending replaced, if enough of it is left."""
+    """WORD with its ending replaced, if enough is left."""
     found = _ending(word, table)
     left = word.removesuffix(found)
     return left + table[found] if found and _measure(left) else word
@@ -139,7 +138,7 @@ def _without_e(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """WORD as vowels and consonants: a `y` behind a consonant is a vowel."""
+    """WORD as vowels and consonants; `y` after a consonant is a vowel."""
     shape = ""
     for char in word:
         vowel = char in "aeiou" or (char == "y" and shape[-1:] == "c")

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from typing import Literal
 
 PART = 512
-"""Characters that are looked at together: no language has as many marks behind one letter."""
+"""Characters normalised together: no language has as many marks on one letter."""
 
 
 def normal_form(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
-    """TEXT in a normal FORM.
+    """Return TEXT in a normal FORM, in linear time.
 
-    Marks behind one letter are put in order, and Python takes the square of their number for that:
-    a file of nothing else would take minutes.
+    Python sorts the marks on one letter in quadratic time: a file of marks would take minutes.
     """
     if text.isascii():
         return text
@@ -26,13 +25,13 @@ def normal_form(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """TEXT in parts of about one size, which begin where nothing belongs to what stands before."""
+    """TEXT in parts of about one size that can be normalised separately."""
     from unicodedata import combining
 
     ascii = re.compile(r"[\x00-\x7f]")
     at = 0
     while at < len(text):
-        # Nothing before an ASCII character changes with it. A letter may still join with the next.
+        # An ASCII character never combines with the one before it, but may with the next.
         plain = ascii.search(text, at + PART, at + 2 * PART)
         stop = plain.start() if plain else at + PART
         while not plain and stop < at + 2 * PART and combining(text[stop : stop + 1] or "a"):
@@ -42,14 +41,14 @@ def _parts(text: str) -> Iterator[str]:
 
 
 FENCED = r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*\r?$|\Z)"
-"""A block of code, up to its end or that of the text."""
+"""A fenced code block, up to its end or that of the text."""
 _WIDE_END = "\u3002\uff01\uff1f"
 _ENDS = f".!?\u2026\u061f\u06d4\u0964\u0965{_WIDE_END}"
 SENTENCE_END = rf"(?<=[{_ENDS}])[\"')\]]*\s+|(?<=[{_WIDE_END}])"
 
 
 def sentences(text: str) -> list[str]:
-    """TEXT by its sentences; a line is never part of two."""
+    """Return the sentences of TEXT; a line break ends one."""
     lines = (line for line in text.splitlines() if line.strip())
     parts = (part.strip() for line in lines for part in re.split(SENTENCE_END, line))
     return [part for part in parts if part]

@@ -1,8 +1,8 @@
-"""The words of a text as they are looked for: in any language, whatever their case and form.
+"""Search terms of a text, in any language.
 
-A word is known by its term: the stem of an English word, else the word in small letters without
-accents. Scripts that put no blanks between words are taken in overlapping pairs of characters, so
-that any part of a sentence can be found. A term holds no blank and no ASCII sign.
+The term of a word is its English stem, else the word in lower case without accents. Scripts without
+blanks between words give overlapping pairs of characters, so that any part of a sentence can be
+found. A term has no blank and no ASCII punctuation.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ _UNSPACED = (
 )
 """Thai, Lao, Tibetan, Burmese, Khmer, Japanese, Chinese; Korean, whose particles stick to words."""
 _SIGNS = "\u231a-\u23fa\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001faff"
-"""Signs that people look for: each is a word."""
+"""Symbols, each of which is a word."""
 _JAMO = "[\u1100-\u11ff]"
 """The parts of Korean characters: macOS writes names with them."""
 # Letters and digits; the marks of Indian scripts, and accents, belong to the letters before them.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
 _LETTERS = rf"[^\W_{_UNSPACED}]|[{_MARKS}\u0900-\u0963\u0966-\u0dff]"
-# Strings: to compile the scripts of the world takes milliseconds that plain text never needs.
+# Strings: compiling all scripts takes milliseconds that plain text never needs.
 _WORD = rf"[{_UNSPACED}]+|[{_SIGNS}]|(?:{_LETTERS})+"
 _ASCII_WORD = r"[A-Za-z0-9]+"
 _PLAIN = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 _UNSPACED_RUN = rf"[{_UNSPACED}]+"
 _ACCENTS = f"[{_MARKS}\u0640]+"
 LONGEST = 64
-"""Characters of a word that count: what is longer is a digest or a picture."""
+"""Characters of a word that count: a longer one is a digest or encoded data."""
 HELD = 100_000
 
 
 class _TermCache(dict[str, str]):
-    """The terms of words that were met, each computed once."""
+    """The terms of words, each computed once."""
 
     def __missing__(self, word: str) -> str:
         if len(self) >= HELD:
@@ -51,14 +51,14 @@ _cached_terms = _TermCache()
 
 
 def terms_of(text: str) -> str:
-    """The terms of TEXT in order, with blanks between them."""
+    """Return the terms of TEXT in order, separated by blanks."""
     found = map(_cached_terms.__getitem__, words_of(text))
-    # A word of nothing but accents has no term; one of ASCII always has.
+    # Only a word of accents alone has no term, and that is never ASCII.
     return " ".join(found if text.isascii() else filter(None, found))
 
 
 def words_of(text: str) -> list[str]:
-    """The words of TEXT as they stand there; those of plain ASCII in small letters."""
+    """Return the words of TEXT; an ASCII text in lower case."""
     if text.isascii():
         return text.translate(_PLAIN).split()
     if re.search(_JAMO, text):
@@ -67,23 +67,22 @@ def words_of(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """The words of TEXT that say what it is about."""
+    """Return the words of TEXT that are not common words."""
     return [each for each in words_of(text) if _cached_terms[each] and _is_content_word(each)]
 
 
 def is_about_something(text: str) -> bool:
-    """Whether TEXT has a word that says what it is about, and not just what to do with it.
+    """Whether TEXT has a topic: a word beyond those of replies and commands.
 
-    Replies and orders are made of the same few words: `nice work`, `try the next one`. A prompt of
-    nothing else is about what was just done, and calls for no memory.
+    `nice work` and `try the next one` are about the last answer, and retrieve nothing.
     """
     return any(not IDLE_TERMS.issuperset(_query_terms_of(each)) for each in content_words(text))
 
 
 def query_terms(text: str) -> list[str]:
-    """The terms by which to look for TEXT, each once; of common words only if it has no other.
+    """Return the terms to search for TEXT, each once; common words only if it has no other.
 
-    A single character of a script without blanks ends in `*`: whatever begins so.
+    A single character of a script without blanks gets a `*`: it matches every term that begins so.
     """
     words = content_words(text) or words_of(text)
     found = dict.fromkeys(term for word in words for term in _query_terms_of(word))
@@ -98,16 +97,16 @@ def _is_content_word(word: str) -> bool:
 
 
 def _is_content(term: str) -> bool:
-    """False for what a script without blanks puts between its words."""
+    """False for function characters of a script without blanks."""
     if term.isascii():
         return True
     return term not in ASKING and PARTICLES.isdisjoint(term) and not HIRAGANA.issuperset(term)
 
 
-def term_spans(text: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Where in TEXT the words stand that one of the terms WANTED means."""
-    plain = {each for each in wanted if not each.endswith("*")}
-    begin = tuple(each[:-1] for each in wanted if each.endswith("*"))
+def term_spans(text: str, terms: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the words of TEXT that match one of TERMS."""
+    plain = {each for each in terms if not each.endswith("*")}
+    begin = tuple(each[:-1] for each in terms if each.endswith("*"))
     pattern = _ASCII_WORD if text.isascii() else _WORD
     for found in re.finditer(pattern, text):
         if is_unspaced(found[0]):
@@ -122,13 +121,13 @@ def _are_searched(terms: Sequence[str], plain: set[str], begin: tuple[str, ...])
 
 
 def _terms(word: str) -> list[str]:
-    """The terms of one word as it stands in a text."""
+    """The terms of one word of a text."""
     if word.isascii():
         return [stem(word.lower()[:LONGEST])]
     plain = folded(word)
     if is_unspaced(plain):
         return _pairs(plain)
-    # Signs such as ligatures, fractions or full-width letters come apart.
+    # Ligatures, fractions and full-width letters split into several words.
     parts = re.findall(_WORD, plain)
     if parts == [plain]:
         return [stem(plain[:LONGEST])]
@@ -136,18 +135,18 @@ def _terms(word: str) -> list[str]:
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether WORD is of a script without blanks."""
+    """Whether WORD is in a script without blanks."""
     return not word.isascii() and re.fullmatch(_UNSPACED_RUN, word) is not None
 
 
 def folded(word: str) -> str:
-    """WORD in small letters, without accents and in one Unicode form."""
+    """Return WORD in lower case, without accents, in one Unicode form."""
     bare = re.sub(_ACCENTS, "", normal_form("NFKD", normal_form("NFKC", word).casefold()))
     return normal_form("NFC", bare)
 
 
 def _pairs(run: str) -> list[str]:
-    """Every two characters that follow each other, and the last one: so each begins a term."""
+    """Every pair of neighbours, and the last character, so that each begins a term."""
     return [*(run[at : at + 2] for at in range(len(run) - 1)), run[-1]]
 
 
@@ -161,9 +160,9 @@ def _query_terms_of(word: str) -> list[str]:
 def _marked_run(
     run: str, at: int, plain: set[str], begin: tuple[str, ...]
 ) -> Iterator[tuple[int, int]]:
-    """The parts of a run without blanks that are meant; what overlaps is one part."""
+    """The spans in a run without blanks that match; overlapping ones are joined."""
     terms = _cached_terms[run].split()
-    if len(terms) != len(run):  # it has another form than its terms: they cannot be told apart
+    if len(terms) != len(run):  # normalised to another length: only the whole run can be marked
         if _are_searched(terms, plain, begin):
             yield at, at + len(run)
         return

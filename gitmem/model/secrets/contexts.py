@@ -1,6 +1,8 @@
-"""Credentials that are known by what stands around them: an address, a command, a file, a sentence.
+"""Rules for credentials that their context reveals: an address, a command, a file, a sentence.
 
-The last ones are guesses, by the words of `words`.
+Those in sentences are guesses, by words in the languages of `language/common_words`. A pattern is
+tried at one of its literals, in lower case. Chinese and Japanese have no spaces, so there a value
+ends where their letters begin.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from gitmem.model.secrets.shapes import (
     is_random,
 )
 
-# As few as can be, since every text is searched for each of them. What a pattern has before its
-# literal is a look-behind.
+# As few as possible, since every text is searched for each. Words of a pattern before its literal
+# are a look-behind.
 _PASSWORD_LITERALS = (
     *("pass", "pwd", "psk", "kennwort", "mdp", "contrase", "clave de acceso", "senha"),
     "parola d",
@@ -36,12 +38,12 @@ _SECRET_LITERALS = (
     *("access key", "accesskey", "auth_key", "auth-key", "authkey", "private_key", "private-key"),
     *("privatekey", "credential"),
 )
-# `[Unsummarized Range] begin=12 end=45 count=34 token=...` is our own: it names a range.
+# `[Unsummarized Range] begin=12 end=45 count=34 token=...` is our own output.
 _OWN = "".join(rf"(?<!count=[0-9]{{{digits}}} )" for digits in range(1, 8))
 # The name of a secret in AWS: arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME. An account is a
 # number, or what stands for one.
 _ARN = r"(?<!(?-i:[0-9A-Z_>}*]):)"
-# Tokens that say where somebody is in a list or which version he has seen, and open nothing.
+# Tokens for a position in a list or a version, which grant no access.
 _MARKERS = "".join(
     rf"(?<!{word}[ _-])(?<!{word})"
     for word in ("page", "next", "csrf", "sync", "continuation", "version", "cursor", "resume")
@@ -79,7 +81,7 @@ _KEY = (
 _TO = r"[ \t]{0,3}(?:[:\uff1a=]|(?:is|ist|lautet|es|est|é|è)[ \t]|是|は)?[ \t]{0,3}" + _OPEN
 _NETWORK_KEY = r"((?=\S{0,60}?[0-9@#$%^&!])[!#-&(-;=?-_a-~]{8,63})"
 _WIFI_LITERALS = ("wifi", "wi-fi", "wlan")
-# The second form is what a telephone reads from a picture to join a network.
+# The second form is the text of a QR code for joining a network.
 _WIFI = (
     rf"{_NETWORK}[ \t_-]{{0,2}}(?:network[ \t]|netz)?{_KEY}{_TO}{_NETWORK_KEY}"
     r"|wifi:(?:[sthir]:[^;\n]{0,64};){0,4}p:([^;\s]{8,63});"

@@ -1,8 +1,8 @@
-"""Credentials in text: found, told apart from those that were there before, and redacted.
+"""Finding and redacting credentials in text.
 
-Three readings of the same text are searched: as it stands, with words joined that a line break
-cuts in two, and with long runs of base64 decoded; and all three again without the escapes that
-`views` knows. A value is never part of a message or a repr.
+Three views of a text are searched: as it is, with words joined across a line break, and with long
+runs of base64 decoded; and all three again without the escapes that `views` knows. A value is never
+part of a message or a repr.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from gitmem.model.secrets.views import (
 )
 
 RULES: dict[str, str] = {rule.slug: rule.about for rule in TABLE}
-"""What each rule finds, by the slug that `--allow-secret` takes."""
+"""What each rule finds, by its slug."""
 
 
 def _by_literal(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
-    """RULES by what has to stand in a text: that is looked for once, and is mostly not there."""
+    """RULES by the literal that a text must contain; each literal is searched once."""
     found: dict[str, list[Rule]] = {}
     for rule in rules:
         for literal in rule.literals:
@@ -48,22 +48,22 @@ _FINDERS = [rule for rule in TABLE if rule.finder and not rule.wide]
 _WIDE_FINDERS = [rule for rule in TABLE if rule.finder and rule.wide]
 _GUESSES_IF = [(rule.needs, _by_literal([rule])) for rule in TABLE if rule.weak and rule.needs]
 
-# Where hits overlap, the surest reading wins.
+# Where hits overlap, the surest one wins.
 _SURE, _JOINED, _DECODED, _WEAK = range(4)
 _RUN = r"[A-Za-z0-9+/_-]{24,}={0,2}"
 _STANDARD = str.maketrans("-_", "+/")
 _TEXT = bytes(range(32, 127)) + b"\t\n\r"
 _MOST_NOISE = 0.3
 _TRAILING = ".,;:)]}*_|\\"
-# How many values are looked for wherever else they stand; nobody has more, except on purpose.
+# How many values are searched for further copies; only a hostile text has more.
 _MOST_ECHOES = 200
 _SHORTEST_ECHO = 8
 SHORTEST_SECRET = 12
-"""Characters of a name, a reason or a path below which nothing is searched."""
+"""Shorter names, reasons and paths are not searched."""
 
 
 class SecretMatch(NamedTuple):
-    """A credential in a text. VALUE is for comparing; it is not shown."""
+    """A credential in a text; `value` is for comparison and never shown."""
 
     rule: str
     line: int
@@ -81,7 +81,7 @@ class _Hit:
 
 
 def find(text: str) -> list[SecretMatch]:
-    """Return the credentials in TEXT by line; one that several rules fit, under the surest."""
+    """Return the credentials in TEXT by line; each once, under its surest rule."""
     findings: dict[SecretMatch, None] = {}
     line, at = 1, 0
     for hit in _hits(text):
@@ -91,7 +91,7 @@ def find(text: str) -> list[SecretMatch]:
 
 
 def find_new(text: str, before: str | None, allowed: Iterable[str] = ()) -> list[SecretMatch]:
-    """Return the credentials in TEXT that BEFORE did not hold, without those of ALLOWED rules."""
+    """Return the credentials in TEXT that are not in BEFORE, except those of ALLOWED rules."""
     permitted = frozenset(allowed)
     found = [finding for finding in find(text) if finding.rule not in permitted]
     if not found or before is None:
@@ -103,39 +103,39 @@ def find_new(text: str, before: str | None, allowed: Iterable[str] = ()) -> list
 def find_new_in_bytes(
     data: bytes, before: bytes | None, allowed: Iterable[str] = ()
 ) -> list[SecretMatch]:
-    """The same for a file, whichever of Unicode's encodings it has."""
+    """Return the new credentials in a file of any Unicode encoding."""
     old = None if before is None else "\0\n".join(texts_of(before))
     found = [new for text in texts_of(data) for new in find_new(text, old, allowed)]
     return list(dict.fromkeys(found))
 
 
 def find_in_bytes(data: bytes) -> list[SecretMatch]:
-    """Return the credentials in a file, whichever of Unicode's encodings it has."""
+    """Return the credentials in a file of any Unicode encoding."""
     return list(dict.fromkeys(found for text in texts_of(data) for found in find(text)))
 
 
 def find_in_path(path: str) -> list[SecretMatch]:
-    """Return the credentials in the name of a file."""
+    """Return the credentials in the path of a file."""
     return find(path) if len(path) >= SHORTEST_SECRET else []
 
 
 def redacted_path(path: str) -> str:
-    """PATH without the credentials in it."""
+    """Return PATH with its credentials redacted."""
     return redact(path)[0] if find_in_path(path) else path
 
 
 Spare = Callable[[str, str], bool]
-"""Whether a value, by its rule, is known to be none."""
+"""Whether a rule and a value are a known false positive."""
 
 
 def redact(text: str, spare: Spare | None = None) -> tuple[str, int]:
-    """Return TEXT with every credential replaced by `[redacted: rule]`, and how many there were.
+    """Return TEXT with every credential replaced by `[redacted: rule]`, and their number.
 
-    What SPARE says is none stays.
+    A match that SPARE accepts stays.
     """
     count = 0
-    # What stood on both sides of a credential may make another one once it is gone. A text that is
-    # made of such places would be read as often as it has them: then whole lines go, then all.
+    # The text on both sides of a redacted credential may form another one. A hostile text of such
+    # places would take a pass for each, so after two passes whole lines go, then everything.
     for widen in (_as_found, _as_found, _whole_lines, _whole_lines, _whole_text):
         hits = [hit for hit in _hits(text) if not (spare and spare(hit.rule, hit.value))]
         if not hits:
@@ -150,7 +150,7 @@ def _as_found(text: str, hits: list[_Hit]) -> list[_Hit]:
 
 
 def _whole_lines(text: str, hits: list[_Hit]) -> list[_Hit]:
-    """A hit for each run of lines that HITS touch."""
+    """One hit for each run of lines with HITS."""
     wide: list[_Hit] = []
     for hit in hits:
         if wide and hit.start <= wide[-1].end:
@@ -171,12 +171,12 @@ def _whole_text(text: str, hits: list[_Hit]) -> list[_Hit]:
 
 
 def redacted_quote(text: str) -> str:
-    """TEXT in quotes, as an error may repeat it: somebody may have put a credential there."""
+    """Return TEXT in quotes for an error message, with its credentials redacted."""
     return repr(redact(text)[0])
 
 
 def _is_known(value: str, known: set[str]) -> bool:
-    """Where a line break cuts a token, what stands behind it may make the value longer."""
+    """Whether VALUE extends a known one: a token at a line break may take in the next word."""
     return any(value.startswith(old) or old.startswith(value) for old in known)
 
 
@@ -194,7 +194,7 @@ def _redacted(text: str, hits: list[_Hit]) -> tuple[str, int]:
 
 
 def _hits(text: str) -> list[_Hit]:
-    """All hits in TEXT, however it is escaped, in order and free of overlaps."""
+    """All hits in TEXT, escaped or not, in order and without overlaps."""
     hits = _hits_in(text)
     for steps in plain_views(text):
         for hit in _hits_in(steps[-1].text):
@@ -204,7 +204,7 @@ def _hits(text: str) -> list[_Hit]:
 
 
 def _hits_in(text: str) -> list[_Hit]:
-    """The hits in one reading of a text, some of them twice."""
+    """The hits in one view of a text, some of them twice."""
     words, rows = long_words(text), list(rows_of(text))
     lines = joined([reading for row in rows for reading in readings(row)])
     hits = [*_plain_hits(text, words), *_joined_hits(lines), *_decoded_hits(words, cut=False)]
@@ -231,7 +231,7 @@ def _plain_hits(text: str, words: View) -> Iterator[_Hit]:
         yield _Hit(_SURE, there, end_there, rule.slug, text[there:end_there])
     for rule, start, end in _matches(_WIDE, text, text):
         yield _Hit(_SURE, start, end, rule.slug, text[start:end])
-    # The capital dotted I is the one letter that becomes two in lower case, moving all behind it.
+    # The capital dotted I is the one letter whose lower case is longer, which would shift offsets.
     low = text.replace("\u0130", "I").lower()
     for rule, start, end in _finds(_WIDE_FINDERS, low):
         if not rule.weak:
@@ -245,7 +245,7 @@ def _plain_hits(text: str, words: View) -> Iterator[_Hit]:
 
 
 def _unmarked_hits(words: View) -> Iterator[_Hit]:
-    """Hits in words that have bold or code in the middle."""
+    """Hits in words with bold or code marks inside."""
     view = unmarked(words.text)
     if view:
         for rule, start, end in _tokens(view.text):
@@ -263,12 +263,12 @@ def _joined_hits(lines: View) -> Iterator[_Hit]:
 
 
 def _is_word(part: str) -> bool:
-    """Whether PART rather begins the next sentence than ends a token that could be complete."""
+    """Whether PART looks like the first word of the next sentence, not the end of a token."""
     return len(part) < _SHORTEST_ECHO or (part.isalpha() and (part.islower() or part.istitle()))
 
 
 def _decoded_hits(view: View, cut: bool) -> Iterator[_Hit]:
-    """Hits in what runs of base64 in VIEW stand for; the whole run is the value."""
+    """Hits in the decoded runs of base64 in VIEW; the whole run is the value."""
     runs = [(run.span(), text) for run in re.finditer(_RUN, view.text) for text in _decoded(run[0])]
     if not runs:
         return
@@ -283,16 +283,16 @@ def _decoded_hits(view: View, cut: bool) -> Iterator[_Hit]:
 
 
 def _decoded(run: str) -> Iterator[str]:
-    """RUN decoded from each of four places, as what precedes may have been a word of its own."""
+    """RUN decoded from each of four offsets, since a word may be joined to its start."""
     if run.lower() == run or run.upper() == run:
-        return  # a hex digest or a slug: base64 of text mixes its letters
+        return  # a hex digest or a slug: base64 of text has letters of both cases
     from binascii import a2b_base64
 
     digits = run.rstrip("=").translate(_STANDARD)
     for skipped in range(4):
         length = len(digits) - skipped
         whole = digits[skipped : skipped + length - (length % 4 == 1)]
-        # Zeros are UTF-16, in which Windows encodes the commands that it is to run.
+        # Zeros are UTF-16, in which PowerShell encodes commands.
         data = a2b_base64(whole + "=" * (-len(whole) % 4)).replace(b"\0", b"")
         if len(data.translate(None, _TEXT)) <= _MOST_NOISE * len(data):
             yield data.decode("latin-1")
@@ -312,7 +312,7 @@ def _finds(rules: Iterable[Rule], text: str) -> Iterator[tuple[Rule, int, int]]:
 
 def _matches(table: dict[str, list[Rule]], text: str, hay: str) -> Iterator[tuple[Rule, int, int]]:
     """The spans of values in TEXT; HAY is TEXT, or its lower case, to look for literals."""
-    if not hay:  # a note without long words has no more than this to look at
+    if not hay:  # common: a note without long words
         return
     for literal, rules in table.items():
         if literal in hay:
@@ -351,7 +351,7 @@ def _judged(rule: Rule, text: str, span: tuple[int, int]) -> tuple[int, int] | N
     start, end = span
     if rule.weak:
         if text.startswith("...", end - 3) or text.startswith("...", end):
-            return None  # somebody has left out the rest
+            return None  # the author left out the rest
         end = start + len(text[start:end].rstrip(_TRAILING))
     return (start, end) if rule.judge is None or rule.judge(text[start:end]) else None
 

@@ -1,9 +1,9 @@
 """The table of credential formats, each written from what its issuer documents.
 
-A rule is tried only where one of its literals stands, so ordinary text never meets a regular
-expression. Three habits keep the patterns linear: a repetition has an upper bound or cannot give
-back what it took, two in a row share no characters, and where a body may be long the look-behind
-excludes the body's own characters, so that no two attempts walk over the same text.
+A rule is tried only at one of its literals, so ordinary text never meets a regular expression.
+Three habits keep the patterns linear: a repetition is bounded or possessive, two in a row share no
+characters, and before a long body the look-behind excludes the body's own characters, so that no
+two attempts scan the same text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gitmem.model.secrets.contexts import CONTEXTS
 from gitmem.model.secrets.shapes import Rule, is_mixed
 from gitmem.model.secrets.wallets import WALLETS
 
-# What may stand before and after a token. An escaped line break or a percent code ends a word too.
+# The borders of a token. An escaped line break or a percent code ends a word, too.
 _BREAK = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})"
 _B = rf"(?:(?<![A-Za-z0-9])|{_BREAK})"
 _BB = rf"(?:(?<![A-Za-z0-9_-])|{_BREAK})"
@@ -21,7 +21,7 @@ _EE = r"(?![A-Za-z0-9_-])"
 
 _GAP = r"(?:[\s>]|\\[nr])"
 _LINE = r"[A-Za-z0-9+/=]"
-# A header without a body is only talk about keys; a body without an end is a key all the same.
+# A header without a body is prose about keys; a body without an end is still a key.
 _PEM = (
     rf"PRIVATE KEY(?: BLOCK)?-----{_GAP}{{0,40}}"
     rf"(?:[A-Za-z-]{{1,40}}: [^\n\\]{{0,200}}+(?:\n|\\[nr]){_GAP}{{0,40}}+){{0,6}}"

@@ -1,7 +1,7 @@
-"""Seed phrases of wallets: 12 to 24 words of one public list, in a row.
+"""Finder of seed phrases of wallets: 12 to 24 words in a row from the list of BIP-39.
 
 Ordinary text has no such row, since the list lacks `the`, `and`, `for` and every word of one or two
-letters. So the lengths of words rule out nearly every text, and few texts need the list.
+letters. The lengths of words alone rule out nearly every text, so few texts need the list.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SHORTEST_TEXT = _FEWEST * 4 - 1
 _LETTERS = bytes(sign if sign in range(97, 123) else 32 for sign in range(256))
 _FITS = bytes(length in range(3, 9) for length in range(256))
 _LONGEST = 255
-# Words that notes have most often and the list has not: they end a row before the list is read.
+# The most common words outside the list: they end a row before the list is loaded.
 COMMON = frozenset(
     b"the and for with from are not was were has but which your its does been may might could would"
     b" our his her them than these those some each https com github org html set new see using user"
@@ -30,13 +30,13 @@ COMMON = frozenset(
 _WIDEST_GAP, _WIDEST_MARGIN = 12, 40
 # The rule of a table's head fits there, too.
 _TABLE = r"[\s|:.0-9-]{,200}"
-# Names for such a phrase in the languages of `words`: what they stand before is one, also
-# with a wrong checksum: one mistyped word still gives the others away.
+# Names for such a phrase: the words after one are a phrase even with a wrong checksum, since one
+# mistyped word still reveals the others.
 _NAMES = (
     r"(?:seed|recovery|secret|backup|mnemonic)[ _-](?:recovery[ _-])?(?:phrase|words?\b)|mnemonic"
     r"|bip-?39|frase|phrase (?:secr|de r)|助记词|助記詞|フレーズ|ニーモニック"
 )
-# Words that stand near one, and near much else: only the checksum tells.
+# Words near a phrase and near much else: here the checksum decides.
 _HINTS = (
     r"seed|phrase|recover|wallet|backup|ledger|trezor|metamask|phantom|electrum|exodus|crypto"
     r"|\b(?:12|24|twelve|twenty-four) words"
@@ -54,7 +54,7 @@ _FEWEST_DIFFERENT_NAMED = 0.34
 
 
 def phrases_in(low: str) -> Iterator[Span]:
-    """The spans of seed phrases in LOW, a text in small letters."""
+    """Yield the spans of seed phrases in LOW, a text in lower case."""
     if len(low) < _SHORTEST_TEXT:
         return
     letters = low.encode("ascii", "replace").translate(_LETTERS)
@@ -71,7 +71,7 @@ def phrases_in(low: str) -> Iterator[Span]:
 
 
 def _candidates(words: list[bytes]) -> Iterator[Span]:
-    """Where enough of WORDS in a row have the length of those in the list."""
+    """The rows of WORDS that have the lengths of words in the list."""
     try:
         lengths = bytes(map(len, words))
     except ValueError:
@@ -82,9 +82,9 @@ def _candidates(words: list[bytes]) -> Iterator[Span]:
 
 
 def _listed(words: list[bytes], begin: int, end: int) -> Iterator[tuple[int, list[int]]]:
-    """Where rows of words in the list begin between BEGIN and END, and their places in it.
+    """The rows of listed words between BEGIN and END: where each begins, and its list positions.
 
-    Of any twelve in a row one is a twelfth word: the others are looked at only where that fits.
+    Any twelve in a row include a twelfth word, so the others are looked up only if that is listed.
     """
     last = begin
     for pivot in range(begin + _FEWEST - 1, end, _FEWEST):
@@ -98,7 +98,7 @@ def _listed(words: list[bytes], begin: int, end: int) -> Iterator[tuple[int, lis
 
 
 def _place(word: bytes) -> int:
-    """The place of WORD in the list; -1 where it is not in there."""
+    """The position of WORD in the list; -1 if it is not listed."""
     from gitmem.model.secrets.seed_words import key_of, places
 
     return places().get(key_of(word), -1)
@@ -115,7 +115,7 @@ def _around(pivot: int, begin: int, end: int, fits: Callable[[int], bool]) -> Sp
 
 
 def _close_together(low: str, spans: Sequence[Span]) -> Iterator[Span]:
-    """The parts of a row that have no wide gap in them."""
+    """The parts of a row without a wide gap."""
     gaps = [(one[1], two[0]) for one, two in pairwise(spans)]
     cuts = [at for at, (end, begin) in enumerate(gaps, 1) if _is_wide(low[end:begin])]
     yield from _parts(spans, cuts)
@@ -129,10 +129,10 @@ def _is_wide(gap: str) -> bool:
 
 
 def _parted_alike(low: str, spans: Sequence[Span]) -> Iterator[Span]:
-    """The parts of a row whose words all have the same between them, whatever it counts.
+    """The parts of a row whose words have the same separator, numbers aside.
 
-    A phrase is written in one way. What differs parts it from words around it that are in the list,
-    too: `seed phrase: one two three`, `one, two, three; keep this`.
+    A phrase is written in one way. Another separator parts it from listed words around it:
+    `seed phrase: one two three`, `one, two, three; keep this`.
     """
     gaps = [re.sub("[0-9]+", "1", low[one[1] : two[0]]) for one, two in pairwise(spans)]
     cuts, at = [], 0
@@ -151,7 +151,7 @@ def _parts(spans: Sequence[Span], cuts: Sequence[int]) -> Iterator[Span]:
 
 
 def _phrases(low: str, spans: Sequence[Span], places: list[int]) -> Iterator[Span]:
-    """The phrases in a row of words that are all in the list."""
+    """The phrases in a row of listed words."""
     parts = [
         found
         for first, last in _parted_alike(low, spans)
@@ -165,7 +165,7 @@ def _phrase(low: str, spans: Sequence[Span], places: list[int]) -> Iterator[Span
     if named is not None and _differ(places[named:], _FEWEST_DIFFERENT_NAMED):
         yield spans[named][0], spans[-1][1]
         return
-    # Somebody went on in words that are in the list, too.
+    # The text may go on with listed words.
     for size in (each for each in _LEGAL if each <= len(places)):
         for first in dict.fromkeys((0, len(places) - size)):
             last = first + size
@@ -178,7 +178,7 @@ def _phrase(low: str, spans: Sequence[Span], places: list[int]) -> Iterator[Span
 
 
 def _after_name(low: str, spans: Sequence[Span]) -> int | None:
-    """The first word behind a name for a phrase, whose own words may be in the row, too."""
+    """The first word after a name for a phrase, whose own words may be in the row."""
     begin = max(0, spans[0][0] - _BEFORE)
     found = re.search(_NAMES, low[begin : spans[-_FEWEST][0]])
     if found is None:
@@ -192,7 +192,7 @@ def _is_hinted(low: str, begin: int, end: int) -> bool:
 
 
 def _differ(places: list[int], fewest: float) -> bool:
-    """Whether a row is more than `test test ... junk`, which everybody's first wallet has."""
+    """Whether a row is more than `test test ... junk`, a common example."""
     return len(set(places)) >= fewest * len(places)
 
 
@@ -203,9 +203,9 @@ def _is_phrase(low: str, spans: Sequence[Span], places: list[int]) -> bool:
 
 
 def _stands_out(low: str, spans: Sequence[Span], places: list[int], first: int, last: int) -> bool:
-    """Whether the words from FIRST to LAST, with a checksum, need no name to be a phrase.
+    """Whether the words from FIRST to LAST, with a valid checksum, are a phrase without a name.
 
-    Of rows of 12 words one in 16 has the checksum by chance. But no other text has such a row that
+    One in 16 rows of 12 words has a valid checksum by chance. But no other text has such a row that
     is a list from end to end: none was found in 36 MB of Markdown, tags and vocabulary included.
     """
     steps = list(pairwise(places[first:last]))
@@ -222,9 +222,9 @@ def _stands_out(low: str, spans: Sequence[Span], places: list[int], first: int, 
 
 
 def _gaps(low: str, spans: Sequence[Span]) -> set[str]:
-    """What stands between the words, whatever it counts and wherever the lines break."""
+    """The separators between words, numbers and line breaks aside."""
     gaps = {re.sub("[0-9]+", "1", low[one[1] : two[0]]) for one, two in pairwise(spans)}
-    # A blank line is more than a line break: it parts a phrase from the heading above it.
+    # A blank line is not a line break: it parts a phrase from the heading above it.
     broken = {re.sub(r"[ \t]*\r?\n[ \t>]*|[ \t]+", " ", gap) for gap in gaps}
     return {re.sub(",? and ", ", ", gap) for gap in broken}
 

@@ -1,8 +1,8 @@
 """The 2,048 English words of BIP-39, of which wallets make seed phrases, in a form of our own.
 
-The standard makes a word known by its first four letters. Those letters, read as a number to the
-base 27, grow from word to word: the data are the low bytes of the steps between these numbers, the
-high bytes, and the length of each word. You can look up a word; the words are not stored.
+The first four letters identify a word by the standard. Read as numbers in base 27 they grow from
+word to word: the data are the low bytes of the steps between these numbers, the high bytes, and the
+length of each word. A word can be looked up; the words themselves are not stored.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _PACKED = (
 
 @cache
 def places() -> dict[tuple[int, int], int]:
-    """The place of each word in the list, by `key_of` the word.
+    """Return the position of each word in the list, by `key_of` the word.
 
     Without a loop of our own: that took 5 ms, this takes half of one.
     """
@@ -77,7 +77,7 @@ def places() -> dict[tuple[int, int], int]:
 
 
 def key_of(word: bytes) -> tuple[int, int]:
-    """By what a word in small letters is known: its first four letters as a number, its length."""
+    """Return the key of a lower-case word: its first four letters as a number, and its length."""
     number = 0
     for sign in word[:_LETTERS].ljust(_LETTERS, b"`"):
         number = number * 27 + sign - 96

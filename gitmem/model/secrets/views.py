@@ -1,7 +1,7 @@
-"""Other readings of a text, in which a credential stands plain that escapes or marks take apart.
+"""Views of a text without escapes, Markdown marks or line breaks that split a credential.
 
-A reading is a `View`: a text made of pieces of another one, with the way back, so that a finding
-names the line and a redaction hides the characters of the text that somebody wrote.
+A `View` is a text made of pieces of another one, with a mapping back, so that a match names the
+line, and a redaction hides the characters, of the original text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import accumulate, pairwise
 
-# A browser undoes one level of escapes, a log of JSON in JSON has two; nobody reads a fourth.
+# A browser undoes one level of escapes, a log of JSON in JSON has two.
 _MOST_LAYERS = 3
 _BLANK_LINE = "\n\n"
 
@@ -26,7 +26,7 @@ _INVISIBLE = (
 )
 # Full-width, bold, circled and raised letters.
 _STYLED = "\u1d2c-\u1d6a\u2070-\u209c\u2100-\u214f\u2460-\u24ea\uff01-\uff5e\U0001d400-\U0001d7ff"
-# Every Chinese sentence has some of these, and would be read twice: they count within a word only.
+# Common in every Chinese sentence: they count within a word only, or all would be read twice.
 _CHINESE_SIGNS = "\uff01\uff02\uff07-\uff09\uff0c\uff1a\uff1b\uff1f\uff3b\uff3d\uff5b-\uff5d"
 _DASHES = "\u2010-\u2013\u2212\ufe58\ufe63"
 _SPACES = "\xa0\u1680\u2000-\u200a\u202f\u205f"
@@ -35,22 +35,21 @@ _ASCII_LEADS = (
     *("\\", "&", "%", "</", "<!", "<wbr", "\x0b", "\x0c"),
     *map(chr, (*range(9), *range(14, 32), 127)),
 )
-# Nearly every text has these two somewhere: they lead to something only where more follows. Mail
-# writes `=5F`, in its quoted-printable form; a carriage return alone moves the cursor. Each by
-# itself, since a pattern that begins with one sign is looked for several times as fast.
+# In nearly every text, so more must follow: `=5F` in quoted-printable mail; a lone carriage return
+# moves the cursor. One pattern each: a fixed first character makes it several times as fast.
 _MORE_LEADS = (("=", r"=[2-7][0-9A-Fa-f]"), ("\r", r"\r(?!\n)"))
-# Compiled where they are needed: together they take longer than all of an ordinary text.
+# Compiled on demand: together they take longer than searching an ordinary text.
 _ASCII_LEAD = r"[\\&%<\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 _LEAD = rf"[\\&%<\x0b\x0c{_INVISIBLE}{_STYLED}{_DASHES}{_SPACES}]"
 _CSI = r"\[[0-?]{0,40}[ -/]{0,4}[@-~]"
-# Within a word: what ends one, a full stop for example, counts as long as the word goes on.
+# Within a word: a full stop, for example, counts only if the word goes on.
 _AFTER, _BEFORE = r"(?<=[\w.~:/+=-])", r"(?=[\w~-]|[.:/+=][\w-])"
 _TAG = r"/?(?:b|i|u|s|a|em|strong|span|code|tt|kbd|mark|font|small|sub|sup|ins|del|wbr)"
 _ESCAPE = (
     # Colours and links of a terminal, also where the escape character is itself escaped.
     rf"(?:\x1b|\\(?:e|033|x1[bB]|u001[bB])){_CSI}|\x9b{_CSI[2:]}"
     r"|\x1b\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|\x1b[ -/]{0,2}[0-Z\\^_]"
-    # A tag within a word. One that begins a line or a cell parts words, and is left.
+    # A tag within a word. One that begins a line or a cell separates words and stays.
     rf"|{_AFTER}<(?:{_TAG}(?:\s[^<>\n]{{0,120}})?/?|!--[^<>\n]{{0,120}}--)>{_BEFORE}"
     r"|\\u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|\\(?:u|U0000)(?P<four>[0-9A-Fa-f]{4})"
     r"|\\x(?P<two>[0-9A-Fa-f]{2})|\\(?P<octal>[01][0-7]{2})|\\(?P<letter>[nrt])"
@@ -100,7 +99,7 @@ _HARD_TO_SEE = f"(?P<unseen>[{_INVISIBLE}])|(?P<dash>[{_DASHES}])|(?P<space>[{_S
 _INSTEAD = {"unseen": "", "dash": "-", "space": " "}
 # Bold, struck out or code in the middle of a word. Underscores within a word mark nothing.
 _NOT_IN_WORD = rf"(?<![\uff10-\uff5a])[{_CHINESE_SIGNS}]"
-# Not in the middle of a run of them: a line of asterisks would be read once for each.
+# Not in the middle of a run: a line of asterisks would be searched once for each.
 _MARKS = rf"[*`~](?<![*`~].)[*`~]{{0,2}}{_BEFORE}"
 _MARK = rf"{_AFTER}(?:\*{{1,3}}|`{{1,2}}|~~){_BEFORE}"
 
@@ -113,13 +112,13 @@ _BYTE_ORDER_MARKS = (
 )
 
 Change = tuple[int, int, str]
-"""From where to where a text reads otherwise, and how."""
+"""Start, end and replacement of a change to a text."""
 
 
 class View:
     """A text made of pieces of another; piece i begins at starts[i] here and offsets[i] there.
 
-    A piece that reads otherwise has its width there; for one that reads the same that is 0.
+    A changed piece has its width there; an unchanged one has 0.
     """
 
     __slots__ = ("offsets", "starts", "text", "widths")
@@ -131,7 +130,7 @@ class View:
         self.widths = widths or [0] * len(starts)
 
     def locate(self, start: int, end: int) -> tuple[int, int, bool]:
-        """The span in the other text, and whether it covers more than one piece."""
+        """Return the span in the other text, and whether it covers more than one piece."""
         first = bisect_right(self.starts, start) - 1
         last = bisect_right(self.starts, end - 1) - 1
         there = self.offsets[first] + (0 if self.widths[first] else start - self.starts[first])
@@ -145,9 +144,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def plain_views(text: str) -> Iterator[list[View]]:
-    """TEXT without escapes, then without those that were escaped themselves, and so on.
+    """Yield views of TEXT without escapes, then without escapes of escapes, and so on.
 
-    Each reading comes as the steps that lead to it; the last one is read, the others lead back.
+    Each comes as its list of steps: the last one is to be searched, the others lead back.
     """
     steps: list[View] = []
     for _ in range(_MOST_LAYERS):
@@ -155,21 +154,21 @@ def plain_views(text: str) -> Iterator[list[View]]:
         changes = list(_changes(last))
         if not changes:
             return
-        # A rule looks at one paragraph, or at an armour whose header a blank line ends.
+        # A rule matches within a paragraph, or in an armour whose header a blank line ends.
         steps = [*steps, _rewritten(last, _windows(last, changes, _BLANK_LINE, 2), changes)]
         yield steps
 
 
 def located(steps: Iterable[View], start: int, end: int) -> tuple[int, int]:
-    """The span in the first text that START to END is in the last of STEPS."""
+    """Return the span in the original text for START to END in the last of STEPS."""
     for view in reversed([*steps]):
         start, end, _ = view.locate(start, end)
     return start, end
 
 
 def unmarked(text: str) -> View | None:
-    """The lines of TEXT that have marks of Markdown inside a word, without them; else None."""
-    # By what it begins with first: a search for what stands before it goes letter by letter.
+    """Return a view of the lines with Markdown marks inside a word, without them; else None."""
+    # Search for the mark first: a search for its look-behind goes letter by letter.
     if not any(sign in text for sign in "*`~"):
         return None
     marks = (_compiled(_MARK).match(text, each.start()) for each in re.finditer(_MARKS, text))
@@ -178,10 +177,10 @@ def unmarked(text: str) -> View | None:
 
 
 def texts_of(data: bytes) -> Iterator[str]:
-    """DATA as text: UTF-8, and where it has zeros or a mark of them, UTF-16 and UTF-32, too.
+    """Yield DATA as UTF-8 and, if it has zeros or a byte order mark, as UTF-16 and UTF-32.
 
-    All of them, because a shell that appends UTF-16 to a file of UTF-8 makes both of one file;
-    an encoding that is not meant gives signs that no rule looks for.
+    All of them, because a shell may append UTF-16 to a file of UTF-8; a wrong encoding gives
+    characters that no rule matches.
     """
     yield data.decode("utf-8", "replace")
     if b"\0" in data or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -190,7 +189,7 @@ def texts_of(data: bytes) -> Iterator[str]:
 
 
 def likely_text(data: bytes) -> str:
-    """DATA as the text that it most likely is, to be shown."""
+    """Return DATA as text in its most likely encoding, for display."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
@@ -198,9 +197,9 @@ def likely_text(data: bytes) -> str:
 
 
 def decoded_text(data: bytes) -> tuple[str, str, bytes]:
-    """DATA as text, by its byte order mark or by what is plainest, to be encoded again.
+    """Return DATA as text, with its encoding and byte order mark, to be encoded again.
 
-    The encoding and the mark come with it; UTF-8 where no other one gives the very same bytes back.
+    UTF-8 if no other encoding gives the same bytes back.
     """
     marked = [(encoding, mark) for mark, encoding in _BYTE_ORDER_MARKS if data.startswith(mark)]
     wide = [("utf-16-le", b""), ("utf-16-be", b""), ("utf-32-le", b""), ("utf-32-be", b"")]
@@ -215,12 +214,12 @@ def decoded_text(data: bytes) -> tuple[str, str, bytes]:
 
 
 def _plainness(text: str) -> int:
-    """How much of TEXT is plain: with its bytes swapped, it would be Chinese at random."""
+    """How much of TEXT is ASCII; a wrong byte order gives random Chinese."""
     return len(re.findall(r"[\t-~]", text)) - 2 * (text.count("\ufffd") + text.count("\0"))
 
 
 def _changes(text: str) -> Iterator[Change]:
-    """Where TEXT reads otherwise once escapes are undone, in order."""
+    """The changes that undo the escapes of TEXT, in order."""
     leads = _leads(text)
     if not leads:
         return
@@ -238,7 +237,7 @@ def _changes(text: str) -> Iterator[Change]:
 
 
 def _leads(text: str) -> list[int]:
-    """Where something in TEXT may be an escape, in order."""
+    """The positions of possible escapes in TEXT, in order."""
     found: list[int] = []
     if not text.isascii() or any(lead in text for lead in _ASCII_LEADS):
         pattern = _ASCII_LEAD if text.isascii() else _LEAD
@@ -253,22 +252,22 @@ def _leads(text: str) -> list[int]:
 
 
 def _meaning(escape: re.Match[str]) -> str | None:
-    """What an escape stands for; None for a name that we do not know."""
-    kind, said = escape.lastgroup or "", escape[escape.lastgroup or 0]
+    """The text that an escape stands for; None for an unknown name."""
+    kind, code = escape.lastgroup or "", escape[escape.lastgroup or 0]
     if kind == "sign":
-        return said
+        return code
     if kind == "letter":
-        return _LETTERS[said]
+        return _LETTERS[code]
     if kind == "name":
-        return _NAMES.get(said)
+        return _NAMES.get(code)
     if not kind:
         return ""
-    number = int(said, _BASES.get(kind, 16))
+    number = int(code, _BASES.get(kind, 16))
     return _plain_char(chr(number)) if number <= sys.maxunicode else None
 
 
 def _plain_char(char: str) -> str | None:
-    """How a rule writes CHAR."""
+    """CHAR as rules write it: plain letters, dashes and spaces."""
     found = _compiled(_HARD_TO_SEE).match(char)
     if found:
         return _INSTEAD[str(found.lastgroup)]
@@ -281,9 +280,9 @@ def _plain_char(char: str) -> str | None:
 
 
 def _windows(text: str, changes: list[Change], gap: str, count: int) -> Iterator[tuple[int, int]]:
-    """What stands between one GAP of TEXT and the COUNT-th behind it, around each change.
+    """The parts of TEXT around CHANGES, from a GAP before to the COUNT-th after each.
 
-    The rest reads as it did before, so that a page costs little more for one `&amp;`.
+    The rest is unchanged, so that one `&amp;` in a page costs little.
     """
     start = stop = 0
     for begin, end, _ in changes:
@@ -302,7 +301,7 @@ def _windows(text: str, changes: list[Change], gap: str, count: int) -> Iterator
 
 
 def _rewritten(text: str, windows: Iterable[tuple[int, int]], changes: list[Change]) -> View:
-    """The WINDOWS of TEXT, one paragraph each, with the CHANGES made in them."""
+    """A view of the WINDOWS of TEXT with CHANGES applied, separated by blank lines."""
     pieces = list(_pieces(text, windows, changes))
     sizes = [len(part) for part, _, _ in pieces]
     starts = list(accumulate(sizes, initial=0))[:-1]
@@ -313,7 +312,7 @@ def _rewritten(text: str, windows: Iterable[tuple[int, int]], changes: list[Chan
 def _pieces(
     text: str, windows: Iterable[tuple[int, int]], changes: list[Change]
 ) -> Iterator[tuple[str, int, int]]:
-    """The parts of a view, with their offsets, and widths where they read otherwise."""
+    """The pieces of a view with their offsets, and their widths if changed."""
     left = iter(changes)
     change = next(left, None)
     for start, stop in windows:
@@ -335,7 +334,7 @@ _MARGIN = " \t\r>\\"
 
 
 class LongWords(View):
-    """Words of a text. Where they stand there is found out when somebody asks, which is rare."""
+    """Words of a text, whose offsets are computed on demand, which is rare."""
 
     __slots__ = ("_source", "_words")
 
@@ -359,12 +358,12 @@ class LongWords(View):
 
 
 def long_words(text: str) -> View:
-    """The words of TEXT that are long enough for a token, which in prose are few."""
+    """Return the words of TEXT that are long enough for a token; prose has few."""
     return LongWords(text, [word for word in text.split() if len(word) >= _SHORTEST_WORD])
 
 
 def joined(rows: list[list[tuple[int, str]]]) -> View:
-    """Each row as one word."""
+    """Return a view with each of ROWS as one word."""
     starts, offsets, parts, size = [], [], [], 0
     for row in rows:
         for offset, word in row:
@@ -378,11 +377,11 @@ def joined(rows: list[list[tuple[int, str]]]) -> View:
 
 
 def readings(row: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """ROW, and the parts of it that a token may fill if the words around it are none of it."""
+    """Yield ROW and the parts of it that may be one token without the words around it."""
     longest_trimmed = 64
     yield row
     if any(word.endswith("=") for _, word in row[:-1]):
-        # In mail a line that goes on ends with that sign, which is none of the text's.
+        # A soft line break of quoted-printable mail.
         yield [*((at, word.removesuffix("=")) for at, word in row[:-1]), row[-1]]
     if len(row) > _PAIR:
         yield from (list(pair) for pair in pairwise(row))
@@ -391,7 +390,7 @@ def readings(row: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
 
 
 def rows_of(text: str) -> Iterator[list[tuple[int, str]]]:
-    """Rows of words, with their offsets, that have only a line break and a margin between them."""
+    """Yield rows of words, with offsets, that only a line break and a margin separate."""
     row: list[tuple[int, str]] = []
     tail, before, at = "", "", 0  # the last word, the line it ends, and where this line begins
     for line in text.split("\n"):

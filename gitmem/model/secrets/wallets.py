@@ -1,7 +1,7 @@
-"""What opens a wallet: private keys, in prose or in a wallet's own formats, and seed phrases.
+"""Rules for wallets: private keys, in prose or in wallet formats, and seed phrases.
 
-A private key is 64 hex digits, and so is a SHA-256, a commit or the digest of an image: only the
-words around it tell. Base58check has a checksum of its own, so a key in it needs no words.
+A private key is 64 hex digits, like a SHA-256, a commit or the digest of an image: only the words
+around it tell. Base58check has its own checksum, so a key in it needs no words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BYTE = 256
 _FEWEST_BYTES = 40
 # A table of numbers counts up; random bytes fall after every other one.
 _FEWEST_FALLS = 12
-# Not its hash, of which people speak in the same words.
+# Not the hash of a key.
 _OF_IT = "".join(
     rf"(?<!{word} of )(?<!{word} of the )(?<!{word} of my )(?<!{word} of our )"
     for word in ("hash", "sha256", "sha-256", "digest", "fingerprint", "checksum")
@@ -41,7 +41,7 @@ _NAME = (
     r"|(?<=clave )privada|(?<=chave )privada|(?<=chiave )privata|private[rn]? schlüssel"
     r"|私[钥鑰]|秘密鍵)"
 )
-# These name a secret only right before the value: further away, it may be an id or a public key.
+# These name a secret only right before the value; further away it may be an id or a public key.
 _OWNER = (
     r"eth(?:ereum)?|evm|bitcoin|btc|solana|polygon|sepolia|mainnet|testnet|metamask|wallet|hot"
     r"|cold|burner|account|signer|signing|deployer|owner|treasury|operator|relayer|funder|minter"
@@ -52,12 +52,12 @@ _SHORT_NAME = (
 )
 _INITIALS = r"(?<![a-z0-9])[ps]k"
 _TIE = r"""(?:[\s:=\uff1a|"'`*_>(-]|is|was){1,12}$"""
-# What else is written in 64 hex digits.
+# Other values of 64 hex digits.
 _OTHER = (
     r"public|hash|sha-?[0-9]|digest|fingerprint|checksum|commit|signature|signed|transaction|txid"
     r"|\b(?:txn?s?|root|merkle|image|block|blob|topic|slot|storage|proof|salt|nonce|id)\b"
 )
-# Before a commit in which something happened to a key.
+# Words before the id of a commit.
 _PLACE = r"\b(?:in|by|at|see|since|via|from|merged)[\s`\"'(]*$"
 _CLAUSE_END = r";|[.!?](?=\s)|[\u3002\uff01\uff1b\uff1f]"
 _MARKUP = " \t\r>*_-+\"'`|(#"
@@ -71,7 +71,7 @@ _LOOKED_AT_TABLE = 2000
 
 
 def _keys_in(low: str) -> Iterator[tuple[int, int]]:
-    """The spans of values in LOW, a text in small letters, that its words call a wallet's key."""
+    """Yield the spans of values in LOW, a text in lower case, that it calls a wallet's key."""
     last = 0
     for found in re.finditer(_VALUE, low):
         start, end = found.span()
@@ -87,13 +87,13 @@ def _keys_in(low: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_next(gap: str) -> bool:
-    """Whether GAP, behind a key, leads to the next one of a list."""
+    """Whether GAP, after a key, leads to the next one of a list."""
     is_item = re.fullmatch(_ITEM, gap) and not re.search(_OTHER, gap)
     return "\n" in gap and (not gap.strip(_LISTED) or bool(is_item))
 
 
 def _clause_before(low: str, at: int) -> str:
-    """What the clause that leads to AT says; for a value on its own line, the label above it."""
+    """The clause before AT; for a value on its own line, with the label above it."""
     start = max(0, at - _LOOKED_AT)
     line = max(start, low.rfind("\n", start, at) + 1)
     said = re.sub(_NUMBER, "", low[line:at])
@@ -104,7 +104,7 @@ def _clause_before(low: str, at: int) -> str:
 
 
 def _label(above: str) -> str:
-    """The last line of ABOVE where it announces what follows: a heading, a label or a colon."""
+    """The last line of ABOVE if it is a heading or a label, or ends with a colon."""
     head = re.sub(r"(?:```[a-z]{0,8}|={3,40}|-{3,40})\s{1,4}$", "", above).rstrip()
     label = head[head.rfind("\n") + 1 :]
     bare = label.strip(_MARKUP)
@@ -116,7 +116,7 @@ def _label(above: str) -> str:
 
 
 def _in_column(low: str, at: int) -> bool:
-    """Whether the value at AT stands in a table, below a head that calls it a key."""
+    """Whether the value at AT is in a table column whose head calls it a key."""
     line = low.rfind("\n", max(0, at - _LOOKED_AT), at) + 1
     if not low[line:at].lstrip().startswith("|"):
         return False
@@ -133,7 +133,7 @@ def _in_column(low: str, at: int) -> bool:
 
 
 def _names_key(clause: str, value: str) -> bool:
-    """Whether CLAUSE, which leads to VALUE, calls it a key that opens a wallet."""
+    """Whether CLAUSE, before VALUE, calls it a private key."""
     ends = [found.end() for found in re.finditer(_OF_IT + _NAME, clause)]
     if ends and len(clause) - ends[-1] <= _REACH:
         between = clause[ends[-1] :]
@@ -144,7 +144,7 @@ def _names_key(clause: str, value: str) -> bool:
 
 
 def is_wallet_key(value: str) -> bool:
-    """Whether VALUE is a key that somebody drew: in hex digits, in base58 or as numbers."""
+    """Whether VALUE looks like a random key: in hex digits, in base58 or as numbers."""
     if "," in value:
         numbers = [int(each) for each in value.split(",")]
         falls = sum(one > two for one, two in pairwise(numbers))
@@ -157,7 +157,7 @@ def is_wallet_key(value: str) -> bool:
 
 
 def is_base58_key(value: str) -> bool:
-    """Whether VALUE is a private key in base58 whose checksum is right."""
+    """Whether VALUE is a private key in base58 with a valid checksum."""
     from hashlib import sha256
 
     number = 0
@@ -171,7 +171,7 @@ def is_base58_key(value: str) -> bool:
 
 
 def _exported(words: str) -> Iterator[tuple[int, int]]:
-    """The spans of keys in the wallet import format in WORDS, one to a line."""
+    """Yield the spans of keys in the wallet import format in WORDS, one to a line."""
     if max(map(len, words.split("\n"))) < _SHORTEST_WIF:
         return
     for found in re.finditer(_WIF, words):

@@ -1,4 +1,4 @@
-"""The values in a `.env` file, and the lines of a text that repeat one of them."""
+"""Values of a `.env` file, and copies of them in a text."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 SHORTEST = 4
-"""Characters from which a value is worth pointing at instead of repeating it."""
-# Values that say nothing by themselves: that they stand elsewhere, too, means nothing.
+"""Shorter values are not reported as copies."""
+# Common values, whose copies mean nothing.
 _COMMON = frozenset(
     {"true", "false", "none", "null", "info", "debug", "warn", "warning", "error", "main", "test"}
     | {"production", "development", "staging", "local", "localhost", "default", "auto", "http"}
@@ -16,7 +16,7 @@ _LINE = r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(.*)"
 
 
 def values(text: str) -> dict[str, str]:
-    """The variables that TEXT sets, quotes and remarks left out; of several, the last counts."""
+    """Return the variables that TEXT sets, without quotes and comments; the last one counts."""
     found = {}
     for line in text.removeprefix("\ufeff").splitlines():
         setting = re.fullmatch(_LINE, line)
@@ -26,15 +26,15 @@ def values(text: str) -> dict[str, str]:
 
 
 def copies(text: str, settings: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """The lines of TEXT that repeat a value of SETTINGS, each with the name of its variable."""
-    wanted = {key: value for key, value in settings.items() if _is_telling(value)}
+    """Yield the lines of TEXT with a value of SETTINGS, each with its variable."""
+    wanted = {key: value for key, value in settings.items() if _is_specific(value)}
     for number, line in enumerate(text.split("\n"), 1):
         for key, value in wanted.items():
             if value in line and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", line):
                 yield number, key
 
 
-def _is_telling(value: str) -> bool:
+def _is_specific(value: str) -> bool:
     return len(value) >= SHORTEST and value.casefold() not in _COMMON
 
 

@@ -6,7 +6,7 @@ KILO = 1024
 
 
 def counted(number: int, unit: str) -> str:
-    """A number with its unit, in the plural where it is one: 1 entry, 1,200 entries, 2 days."""
+    """Return NUMBER with UNIT, in the plural if needed: 1 entry, 1,200 entries."""
     if number == 1:
         return f"1 {unit}"
     is_soft = unit.endswith("y") and unit[-2] not in "aeiou"
@@ -14,14 +14,14 @@ def counted(number: int, unit: str) -> str:
 
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+,@ ")
-"""What stands for itself in `$'...'`."""
+"""Characters that need no escape in `$'...'`."""
 
 
 def quoted(text: str) -> str:
-    """TEXT as one word for a shell; what cannot be seen is written in escapes that it reads.
+    """Return TEXT as one word for a shell, with escapes for invisible characters and backticks.
 
-    A name that begins with a dash would be read as an option; `./` before it is the same path. A
-    backtick is an escape, too: hints stand between two of them.
+    A path that begins with a dash gets `./`, or it would be an option. Backticks are escaped since
+    hints are set in backticks.
     """
     text = f"./{text}" if text.startswith("-") else text
     if text.isprintable() and "`" not in text:
@@ -34,7 +34,7 @@ def quoted(text: str) -> str:
 
 
 def human_size(size: int) -> str:
-    """A size for people: `812B`, `4.0KB`, `1.5MB`."""
+    """Return a size for people: `812B`, `4.0KB`, `1.5MB`."""
     if size < KILO:
         return f"{size}B"
     return f"{size / KILO:.1f}KB" if size < KILO * KILO else f"{size / KILO / KILO:.1f}MB"

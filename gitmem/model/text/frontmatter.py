@@ -1,7 +1,7 @@
-"""The YAML block at the head of a file: found, checked, read, and changed one key at a time.
+"""Frontmatter, the YAML block at the head of a file: found, checked, read, changed key by key.
 
-A block is never dumped anew: a change replaces the bytes of one value, and everything else stays
-as its author left it. The marks of the YAML parser say where that value stands.
+A block is never dumped anew: a change replaces the bytes of one value, by the positions of the YAML
+parser, and every other byte stays.
 
 python-frontmatter parses a block. By hand instead of python-frontmatter:
 
@@ -48,7 +48,7 @@ _NOT_MEANT = "if that `---` is a line across the page, put an empty line above i
 
 
 class Block(Record):
-    """Where a file's frontmatter stands: `text[start:end]` is `raw`, the body is `text[body:]`."""
+    """The frontmatter of a text: `raw` is `text[start:end]`, the body `text[body:]`."""
 
     raw: str
     start: int
@@ -59,7 +59,7 @@ class Block(Record):
 
 
 def split(text: str) -> Block | None:
-    """Return the block between the `---` lines at the very start of TEXT, if both are there."""
+    """Return the block between two `---` lines at the start of TEXT; None without both."""
     opening = re.match(_OPENING, text) if text.startswith(("---", BOM)) else None
     closing = re.compile(_CLOSING).search(text, opening.end()) if opening else None
     if opening is None or closing is None:
@@ -69,14 +69,14 @@ def split(text: str) -> Block | None:
 
 
 def check(text: str) -> None:
-    """Refuse frontmatter that is too big, uses aliases, nests too deep or is no YAML."""
+    """Raise FrontmatterRefused if the block is too big, too deep, has aliases or is not YAML."""
     block = split(text)
     if block is not None:
         _loaded(block)
 
 
 def read(text: str) -> dict[str, object]:
-    """Return the fields of TEXT's frontmatter; none where there is no block or a broken one."""
+    """Return the frontmatter fields of TEXT; none without a block or with a broken one."""
     block = split(text)
     try:
         data = None if block is None else _loaded(block)
@@ -86,10 +86,10 @@ def read(text: str) -> dict[str, object]:
 
 
 def by_line(text: str) -> dict[str, object]:
-    """Return what the lines `key: value` of a block say that is no YAML; else nothing.
+    """Return the `key: value` lines of a block that is not valid YAML; nothing for a valid one.
 
-    `summary: Stock: counted` is no YAML, and everybody sees what it means. The systems that
-    people come from take the line as it stands, so their pages would vanish from prompts here.
+    `summary: Stock: counted` is not YAML, but its meaning is clear. Other systems accept the line,
+    so without this their pages would vanish from prompts.
     """
     block = split(text)
     if block is None or len(block.raw.encode("utf-8", "surrogatepass")) > MAX_BYTES:
@@ -103,7 +103,10 @@ def by_line(text: str) -> dict[str, object]:
 
 
 def set_field(text: str, key: str, value: str | Sequence[str]) -> str:
-    """Return TEXT with KEY set to VALUE, a text or a list of them, every other byte as it was."""
+    """Return TEXT with KEY set to VALUE, a text or a list, and every other byte unchanged.
+
+    Raises FrontmatterRefused if that is impossible.
+    """
     text = _without_broken_line(text, key)
     block = split(text)
     if block is not None and (isinstance(_loaded(block), dict) or _is_empty(block.raw)):
@@ -111,20 +114,20 @@ def set_field(text: str, key: str, value: str | Sequence[str]) -> str:
     else:
         changed = _with_new_block(text, key, value)
     check(changed)
-    # The judge is the reader. Better no write than one that says something else.
+    # Read back: no write is better than a wrong one.
     found, wanted = read(changed).get(key), value if isinstance(value, str) else list(value)
     if found != wanted and not (_is_day(str(wanted)) and str(found) == wanted):
         raise _refused(
             2,
             "not-settable",
-            f"the field {key!r} cannot be set without rewriting the lines around it",
-            "edit the file by hand, or bring its frontmatter into the form `key: value`",
+            f"setting {key!r} would change the lines around it",
+            "edit the file by hand, or write its frontmatter as `key: value` lines",
         )
     return changed
 
 
 def _without_broken_line(text: str, key: str) -> str:
-    """TEXT with KEY emptied, where the line of that key is why its block is no YAML."""
+    """TEXT with an empty KEY, if the line of that key breaks the YAML."""
     block = split(text)
     if block is None or not isinstance(by_line(text).get(key), str):
         return text
@@ -149,11 +152,11 @@ def _with_new_block(text: str, key: str, value: str | Sequence[str]) -> str:
 
 
 def _changed(block: Block, key: str, value: str | Sequence[str]) -> str:
-    """The raw block with KEY set: in place where the key is there, else as the last one."""
+    """The raw block with KEY set: in place if it exists, else at the end."""
     raw, root = block.raw, _composed(block.raw)
     if root is None:
         return f"{raw}{_scalar(key)}: {_value(value)}{block.newline}"
-    # Of a doubled key YAML takes the last, so that is the one to change.
+    # YAML takes the last of duplicate keys, so that one is changed.
     for name, old in reversed(root.value):
         if name.tag == _STRING and name.value == key:
             return _with_value(raw, name, old, _value(value, quoted=bool(root.flow_style)))
@@ -174,15 +177,15 @@ def _with_value(raw: str, name: yaml.Node, old: yaml.Node, new: str) -> str:
     start, end = old.start_mark.index, _end(old)
     if start == end or name.end_mark.line != old.start_mark.line:
         return _with_value_below(raw, name, old, new)
-    # The blank lines at the end of a block scalar separate it from what follows: they stay.
+    # Blank lines at the end of a block scalar are separators: they stay.
     kept = len(raw[start:end].rstrip("\r\n "))
     return raw[:start] + new + raw[start + kept :]
 
 
 def _with_value_below(raw: str, name: yaml.Node, old: yaml.Node, new: str) -> str:
-    """Put NEW behind the colon and take out the lines of a value that began further down.
+    """Put NEW after the colon and remove the lines of a value that began further down.
 
-    What stands between, such as a comment, is not part of the value.
+    A comment in between stays.
     """
     colon = re.compile(_BEFORE_VALUE).match(raw, name.end_mark.index)
     at = colon.end() if colon else name.end_mark.index
@@ -198,7 +201,7 @@ def _with_value_below(raw: str, name: yaml.Node, old: yaml.Node, new: str) -> st
 
 
 def _end(node: yaml.Node) -> int:
-    """Where NODE's own text ends; the mark of a block collection lies behind comments after it."""
+    """The end of NODE's own text; the mark of a block collection comes after later comments."""
     import yaml
 
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
@@ -215,7 +218,7 @@ def _value(value: str | Sequence[str], quoted: bool = False) -> str:
 
 
 def _scalar(text: str, quoted: bool = False) -> str:
-    """TEXT as YAML on one line: plain where that reads back as the same string, or day."""
+    """TEXT as YAML on one line: plain if that reads back as the same string or day."""
     if not quoted and _is_day(text):
         return text
     if not quoted and re.fullmatch(r"[^\W\d_][\w ./()+@-]*(?<! )", text) and _is_plain(text):
@@ -224,7 +227,7 @@ def _scalar(text: str, quoted: bool = False) -> str:
 
 
 def _is_day(text: str) -> bool:
-    """Whether TEXT is a date as everybody writes it in frontmatter: without quotes."""
+    """Whether TEXT is a date, which frontmatter has without quotes."""
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return False
     from datetime import date
@@ -252,7 +255,7 @@ def _escaped(char: str) -> str:
 
 
 def _composed(raw: str) -> yaml.MappingNode | None:
-    """The block as nodes with marks; None where it holds nothing but comments."""
+    """The block as nodes with positions; None for comments alone."""
     import yaml
     from frontmatter.default_handlers import SafeLoader
 
@@ -261,20 +264,20 @@ def _composed(raw: str) -> yaml.MappingNode | None:
 
 
 def _loaded(block: Block) -> object:
-    """The block's value, or FrontmatterRefused with the line in the file and a way on."""
+    """The value of the block, or FrontmatterRefused with the line in the file."""
     import yaml
     from frontmatter.default_handlers import YAMLHandler
 
     size = len(block.raw.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
-        why = f"the frontmatter has {size} bytes, and {MAX_BYTES} is the most"
+        why = f"{size} bytes; at most {MAX_BYTES} are allowed"
         raise _refused(block.line, "too-big", why, f"move long text into the body; {_NOT_MEANT}")
     try:
         _refuse_aliases(block)
         data = YAMLHandler().load(block.raw)
     except yaml.MarkedYAMLError as error:
         raise _not_yaml(block, error) from error
-    # What is left are characters outside YAML, and values that no tag's constructor can make.
+    # Characters outside of YAML, and values that a constructor rejects.
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:
         raise _not_a_value(block) from error
     except RecursionError as error:
@@ -285,7 +288,7 @@ def _loaded(block: Block) -> object:
 
 
 def _refuse_aliases(block: Block) -> None:
-    """A few aliases of aliases stand for gigabytes, and only the parser knows a real one."""
+    """Refuse aliases, which can expand to gigabytes; only the parser tells a real one."""
     if "&" not in block.raw and "*" not in block.raw:
         return
     import yaml
@@ -316,11 +319,11 @@ def _children(value: object) -> Iterable[object]:
 
 def _not_yaml(block: Block, error: yaml.MarkedYAMLError) -> FrontmatterRefused:
     at = error.problem_mark.index if error.problem_mark else 0
-    # What is never closed is noticed at the end of the block; the reader wants its beginning.
+    # An unclosed value is noticed at the end of the block; its start is more useful.
     if at >= len(block.raw.rstrip()) and error.context_mark:
         at = error.context_mark.index
     line = _line(block, at)
-    problem = error.problem or "it cannot be read"
+    problem = error.problem or "unreadable"
     tab = "tab" in problem or "\t" in block.raw.split("\n")[line - block.line]
     hint = "indent with spaces instead of tabs" if tab else _QUOTE
     why = f"line {line} is not valid YAML: {problem}"
@@ -328,7 +331,7 @@ def _not_yaml(block: Block, error: yaml.MarkedYAMLError) -> FrontmatterRefused:
 
 
 def _line(block: Block, at: int) -> int:
-    """The line in the file; YAML's own count takes more characters than \\n for line ends."""
+    """The line in the file; YAML counts more characters than \\n as line endings."""
     return block.line + block.raw.count("\n", 0, at)
 
 
@@ -337,13 +340,13 @@ def _not_a_value(block: Block) -> FrontmatterRefused:
     at = bad.start() if bad else _unmade(block.raw)
     line = _line(block, at)
     if bad:
-        why = f"line {line} holds a character that YAML does not allow"
+        why = f"line {line} has a character that YAML does not allow"
         return _refused(line, "not-yaml", why, "leave control characters out")
-    return _refused(line, "not-yaml", f"line {line} holds an impossible value", _QUOTE)
+    return _refused(line, "not-yaml", f"line {line} has an invalid value", _QUOTE)
 
 
 def _unmade(raw: str) -> int:
-    """Where the first value stands that looks like a date or number and is none."""
+    """The position of the first value that looks like a date or number but is invalid."""
     import yaml
     from frontmatter.default_handlers import SafeLoader
 
@@ -361,8 +364,8 @@ def _unmade(raw: str) -> int:
 
 
 def _too_deep(block: Block) -> FrontmatterRefused:
-    why = f"the frontmatter nests more than {MAX_NESTING} levels"
-    return _refused(block.line, "too-deep", why, "make it a flat list of `key: value` lines")
+    why = f"nested more than {MAX_NESTING} levels deep"
+    return _refused(block.line, "too-deep", why, "use flat `key: value` lines")
 
 
 def _refused(line: int, rule: str, why: str, hint: str) -> FrontmatterRefused:

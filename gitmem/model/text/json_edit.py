@@ -1,8 +1,8 @@
-"""Edits to a JSON text of somebody else's that leave every other byte as it was.
+"""Edits of a JSON text that keep every other byte.
 
-A host's settings are written by people: their order, their indentation and their line ends are
-theirs. So nothing is ever dumped anew: a change puts a few characters in or takes them out, and
-taking out what was just put in gives back the very same text.
+The settings of a host belong to people, with their order, indentation and line endings. So the text
+is never dumped anew: an edit inserts or removes a few characters, and removing what was inserted
+gives back the same text.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _WORDS = {"true": True, "false": False, "null": None}
 _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
 
 Path = Sequence[str | int]
-"""Where a value stands: names in objects, numbers in lists."""
+"""The path to a value: names in objects, numbers in lists."""
 
 
 class JsonNode(NamedTuple):
-    """A value and where it stands: `text[start:end]`."""
+    """A value and its text, `text[start:end]`."""
 
     value: Any
     start: int
@@ -36,7 +36,7 @@ class JsonNode(NamedTuple):
 
 
 class JsonMember(NamedTuple):
-    """One thing in an object or a list; in a list it has no name, and begins with its value."""
+    """A member of an object, or an element of a list, which has no name."""
 
     name: str
     start: int
@@ -44,37 +44,37 @@ class JsonMember(NamedTuple):
 
 
 def read(text: str) -> Any:
-    """What TEXT says; refuses what is no JSON, and an object that has a name twice."""
+    """Return the value of TEXT; JsonRefused for invalid JSON and duplicate names."""
     return _parsed(text).value
 
 
 def is_blank(text: str) -> bool:
-    """Whether TEXT says nothing at all, as a file that was only just made."""
+    """Whether TEXT is empty, as a new file is."""
     return not text.strip(f"{BOM} \t\r\n")
 
 
 def insert(text: str, path: Path, name: str, value: object) -> str:
-    """TEXT with the member NAME put last into the object at PATH, which has none of that name."""
+    """Return TEXT with the new member NAME at the end of the object at PATH."""
     node = _at(text, path, dict)
     if name in node.value:
-        raise ValueError(f"there is a member {name!r} already")
+        raise ValueError(f"duplicate member {name!r}")
     return _with_last(text, node, f"{json.dumps(name, ensure_ascii=False)}{_colon(text)}", value)
 
 
 def append(text: str, path: Path, value: object) -> str:
-    """TEXT with VALUE put last into the list at PATH."""
+    """Return TEXT with VALUE at the end of the list at PATH."""
     return _with_last(text, _at(text, path, list), "", value)
 
 
 def replace(text: str, path: Path, value: object) -> str:
-    """TEXT with another value at PATH."""
+    """Return TEXT with VALUE at PATH."""
     node = _at(text, path)
     is_wide = "\n" in text[node.start : node.end] or _is_wide(text)
     return text[: node.start] + _dumped(text, value, node.start, is_wide) + text[node.end :]
 
 
 def remove(text: str, path: Path) -> str:
-    """TEXT without the member or element at PATH."""
+    """Return TEXT without the member or element at PATH."""
     node = _at(text, path[:-1])
     position = _position(node, path[-1])
     if position:  # with the comma before it
@@ -86,14 +86,14 @@ def remove(text: str, path: Path) -> str:
 
 
 def _with_last(text: str, node: JsonNode, label: str, value: object) -> str:
-    """TEXT with one more thing at the end of a container."""
+    """TEXT with VALUE at the end of a container."""
     if not node.inner:
         return _with_first(text, node, label, value)
     last = node.inner[-1]
     before = node.inner[-2].node.end if len(node.inner) > 1 else node.start + 1
     space = re.sub(r"\A.*,", "", text[before : last.start], flags=re.DOTALL)
     is_wide = "\n" in space
-    # Of blank lines in between only the last line break is taken over.
+    # Of blank lines only the last line break is copied.
     space = re.sub(r"\A.*?(\r?\n[ \t]*)\Z", r"\1", space, flags=re.DOTALL)
     space = space or (" " if _colon(text).endswith(" ") else "")
     put = f"{text[: last.node.end]},{space}{label}"
@@ -101,7 +101,7 @@ def _with_last(text: str, node: JsonNode, label: str, value: object) -> str:
 
 
 def _with_first(text: str, node: JsonNode, label: str, value: object) -> str:
-    """TEXT with the first thing in an empty container; the space in it stays before that."""
+    """TEXT with VALUE as the first element of an empty container, after its white space."""
     if not _is_wide(text):
         put = f"{text[: node.end - 1]}{label}"
         return put + _dumped(text, value, 0, False) + text[node.end - 1 :]
@@ -111,7 +111,7 @@ def _with_first(text: str, node: JsonNode, label: str, value: object) -> str:
 
 
 def _dumped(text: str, value: object, at: int, is_wide: bool) -> str:
-    """VALUE as JSON: on lines of its own where IS_WIDE, indented as TEXT is at AT."""
+    """VALUE as JSON: on several lines if IS_WIDE, indented like TEXT at AT."""
     colon = _colon(text)
     if not is_wide:
         comma = ", " if colon.endswith(" ") else ","
@@ -127,34 +127,34 @@ def _newline(text: str) -> str:
 
 
 def _is_wide(text: str) -> bool:
-    """Whether things stand on lines of their own; where there are none yet, they will."""
+    """Whether members are on lines of their own; they are in an empty text."""
     return "\n" in text.strip(f"{BOM} \t\r\n") or re.search(r"[^\s{}\[\]\ufeff]", text) is None
 
 
 def _unit(text: str) -> str:
-    """By how much each level is indented: as the first thing in the text that is."""
+    """The indentation of a level: that of the first indented line."""
     found = re.search(r"\n([ \t]+)[^\s]", text)
     return found[1] if found else "  "
 
 
 def _indent_at(text: str, at: int) -> str:
-    """How the line that holds AT begins."""
+    """The indentation of the line at AT."""
     line = text[text.rfind("\n", 0, at) + 1 : at].removeprefix(BOM)
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _colon(text: str) -> str:
-    """What stands between a name and its value, as the first member of the text has it."""
+    """The separator of a name and its value, as in the first member."""
     found = re.match(rf'{BOM}?{_SPACE}\{{{_SPACE}"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)', text)
     return found[1] if found else ": "
 
 
 def _at(text: str, path: Path, kind: type = object) -> JsonNode:
-    """The value at PATH, which must be of a KIND."""
+    """The value at PATH; JsonRefused if it is not of KIND."""
     node = _parsed(text)
     for number, step in enumerate(path):
-        wanted = dict if isinstance(step, str) else list
-        _check_kind(node.value, wanted, path[:number])
+        container = dict if isinstance(step, str) else list
+        _check_kind(node.value, container, path[:number])
         node = node.inner[_position(node, step)].node
     _check_kind(node.value, kind, path)
     return node
@@ -166,11 +166,11 @@ def _check_kind(value: object, kind: type, path: Path) -> None:
 
 
 def wrong_kind(value: object, kind: type, path: Path) -> JsonRefused:
-    """The error for a value at PATH that is not of the KIND it has to be."""
+    """Return the error for a value at PATH that is not of KIND."""
     where = ".".join(map(str, path)) or "the whole"
     return JsonRefused(
         f"{where} is {_KINDS.get(type(value), 'a number or null')}, not {_KINDS[kind]}",
-        hint="mend it by hand; nothing was changed",
+        hint="fix it by hand; nothing was changed",
         at=where,
     )
 
@@ -186,12 +186,12 @@ def _parsed(text: str) -> JsonNode:
     start = scanner.space(len(BOM) if text.startswith(BOM) else 0)
     node = scanner.value(start, 0)
     if scanner.space(node.end) != len(text):
-        raise scanner.refused(node.end, "something stands behind the end")
+        raise scanner.refused(node.end, "text after the end")
     return node
 
 
 class _JsonScanner:
-    """Reads a text once and remembers where everything stands."""
+    """Parses a text once and records positions."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -200,24 +200,24 @@ class _JsonScanner:
         self._decode = json.JSONDecoder().raw_decode
 
     def space(self, at: int) -> int:
-        """Where the next thing begins."""
+        """Return the position after white space."""
         found = self._space.match(self._text, at)
         return found.end() if found else at
 
     def refused(self, at: int, why: str) -> JsonRefused:
-        """The error for a text that cannot be read at AT."""
+        """Return the error for invalid JSON at AT."""
         at = self.space(at)
         line = self._text.count("\n", 0, at) + 1
         column = at - self._text.rfind("\n", 0, at)
         return JsonRefused(
-            f"it is no JSON: {why} in line {line}, column {column}",
-            hint="mend it by hand; nothing was changed",
+            f"not valid JSON: {why} in line {line}, column {column}",
+            hint="fix it by hand; nothing was changed",
             line=line,
             column=column,
         )
 
     def value(self, at: int, depth: int) -> JsonNode:
-        """The value that begins at AT."""
+        """Return the value at AT."""
         first = self._text[at : at + 1]
         if depth > DEEPEST:
             raise self.refused(at, f"more than {DEEPEST} levels")
@@ -233,7 +233,7 @@ class _JsonScanner:
             found, end = self._decode(self._text, at)
             return str(found), end
         except json.JSONDecodeError as error:
-            raise self.refused(at, "a text that does not end well") from error
+            raise self.refused(at, "unterminated string") from error
 
     def _scalar(self, at: int) -> JsonNode:
         for word, meaning in _WORDS.items():
@@ -241,7 +241,7 @@ class _JsonScanner:
                 return JsonNode(meaning, at, at + len(word))
         number = self._number.match(self._text, at)
         if number is None:
-            raise self.refused(at, "no value" if at < len(self._text) else "the end comes too soon")
+            raise self.refused(at, "no value" if at < len(self._text) else "unexpected end")
         return JsonNode(json.loads(number[0]), at, number.end())
 
     def _container(self, at: int, depth: int, closing: str) -> JsonNode:
@@ -265,7 +265,7 @@ class _JsonScanner:
             raise self.refused(at, "no name in quotes")
         name, end = self._string(at)
         if name in others:
-            raise self.refused(at, f"the name {name!r} for the second time")
+            raise self.refused(at, f"duplicate name {name!r}")
         return JsonMember(name, at, self.value(self._expect(":", self.space(end)), depth + 1))
 
     def _expect(self, mark: str, at: int) -> int:

@@ -1,8 +1,8 @@
-"""Frontmatter of the plainest kind, read without a YAML parser.
+"""Plain `key: words` frontmatter, read without a YAML parser.
 
-Most frontmatter is `summary: some words`, and loading a parser for it costs more than all else that
-an injection does. What is read here, YAML reads in the same way; for everything else there is
-`frontmatter.read`, which this falls back to. A test holds the two together.
+Most frontmatter is `summary: some words`, and loading a parser for it costs more than the rest of
+an injection. YAML reads these lines in the same way, which a test checks; other blocks fall back to
+`frontmatter.read`.
 
 By hand instead of python-frontmatter: importing it makes a process start 1.6 times as slowly, and
 reading a page of a diary takes 3.4 times as long (`python -m benchmarks by_hand`).
@@ -21,14 +21,14 @@ _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _NUMBER = r"[1-9][0-9]{0,8}"
 _QUOTED = r"""'([^']*)'|"((?:[^"\\]|\\["\\])*)\""""
 _LIST = r'\["[^"\\]*"(?:, "[^"\\]*")*\]'
-# What ends a plain text, or begins a comment or another key.
+# The start of a comment or of another key.
 _MARKS = (": ", " #")
-# Words that are no texts to YAML.
+# Words that YAML does not read as texts.
 _VALUES = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
 
 
 def read_fields(text: str) -> dict[str, object]:
-    """The fields of TEXT's frontmatter; of a block that is no YAML, what its lines say."""
+    """Return the frontmatter fields of TEXT; of an invalid block, its `key: value` lines."""
     block = frontmatter.split(text)
     if block is None:
         return {}
@@ -37,7 +37,7 @@ def read_fields(text: str) -> dict[str, object]:
 
 
 def plain_fields(raw: str) -> dict[str, object] | None:
-    """The fields of a block that holds nothing but lines `key: words`; None for any other."""
+    """Return the fields of a block of plain `key: words` lines; None for any other."""
     if (
         len(raw) * 4 > frontmatter.MAX_BYTES
         and len(raw.encode("utf-8", "surrogatepass")) > frontmatter.MAX_BYTES
@@ -56,7 +56,7 @@ def plain_fields(raw: str) -> dict[str, object] | None:
 
 
 def _value(words: str) -> object:
-    """What YAML makes of WORDS, or None where that takes a parser."""
+    """The YAML value of WORDS; None if that needs a parser."""
     if not words.isprintable():
         return None
     if words[0] in "'\"":

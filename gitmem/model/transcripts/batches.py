@@ -1,7 +1,7 @@
-"""What was said, as it is kept: messages in numbered, immutable batches.
+"""Transcripts as stored: messages in immutable batches.
 
-A batch is a file of JSON lines. Every message has a number, given when it came in, so that a range
-of them can be named; numbers only grow and are never given twice, also after old ones were dropped.
+A batch is a file of JSON lines. Every message gets a number when it is stored, so that ranges have
+names; numbers only grow and are never reused, not even after old messages were pruned.
 """
 
 from __future__ import annotations
@@ -15,73 +15,73 @@ from typing import NamedTuple
 from gitmem.model.commit_messages import visible
 
 REF = "refs/gitmem/transcripts"
-"""Where transcripts live: apart from memory, and in no work tree."""
+"""The ref of transcripts: apart from memory, and in no work tree."""
 OP = "transcript"
-"""What commits there say they did."""
+"""The operation in the commits of that ref."""
 NUMBERS = "Gitmem-Messages"
-"""The trailer with the numbers that a commit brought, or the last one ever given."""
+"""The trailer with the numbers that a commit added, or the last one ever used."""
 BEGAN = "Gitmem-Began"
-"""The trailer with the commit of the branch at which the first message came in."""
+"""The trailer with the commit of the branch when the first message was stored."""
 FORGOTTEN = "forgotten"
-"""The file with the keys of messages that were dropped: they are not taken in again."""
+"""The file with the keys of pruned messages, which are not stored again."""
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 SUFFIX = ".jsonl"
 DIGITS = 10
 MOST = 10**18
-"""No number is greater than this."""
+"""The greatest number of a message."""
 NONE_NEW = "No new conversations since last checkpoint."
-"""What a session is told when all that was said is summarised."""
+"""The message for a session when every message is summarised."""
 SYNC = "gitmem-memory"
-"""The skill that summarises what was said."""
+"""The skill that summarises conversations."""
 _SYNC_NAMES = {"zylos": "zylos-memory"}
-"""Layouts with which the skill is installed under another name, too: the one that is used there."""
+"""Layouts whose users know the skill by another name."""
 KEY = 8
-"""The bytes by which a message is known."""
+"""The size of the key of a message, in bytes."""
 DIGEST = 16
-"""The digits by which a name is known that may not be kept."""
+"""The length of the digest that replaces a redacted name."""
 
 
 class Message(NamedTuple):
-    """One thing that somebody said."""
+    """One message."""
 
     number: int
     id: str
-    """By which it is known where it comes from: no id of a chat is taken in twice."""
+    """Its id at its source; an id of a chat is stored once."""
     chat: str
     sender: str
-    """Who said it; `from` in JSON."""
+    """The sender; `from` in JSON."""
     at: datetime
     text: str
 
 
 def sync_skill(layout: str) -> str:
-    """The name of the sync skill in a group of LAYOUT."""
+    """Return the name of the sync skill in a group of LAYOUT."""
     return _SYNC_NAMES.get(layout, SYNC)
 
 
 def with_sync_skill(text: str, layout: str) -> str:
-    """TEXT, which calls the sync skill, with the name that it has in a group of LAYOUT."""
+    """Return TEXT with the name of the sync skill in a group of LAYOUT."""
     return text.replace(f"/{SYNC}", f"/{sync_skill(layout)}")
 
 
 def redacted(text: str) -> tuple[str, int]:
-    """TEXT without credentials, and how many of them there were."""
-    from gitmem.model.secrets.find import SHORTEST_SECRET, redact  # not for who only reads
+    """Return TEXT with its credentials redacted, and their number."""
+    from gitmem.model.secrets.find import SHORTEST_SECRET, redact  # reading needs no rules
 
     return redact(text) if len(text) >= SHORTEST_SECRET else (text, 0)
 
 
 def chat_name(chat: str) -> tuple[str, int]:
-    """CHAT as it is kept, on one line and without credentials, and how many of them there were.
+    """Return the stored name of CHAT, on one line and redacted, and the number of credentials.
 
-    A digest tells two chats apart whose names differ only in those.
+    A digest distinguishes chats whose names differ in credentials only.
     """
     plain, count = redacted(chat)
     return visible(f"{plain} ({_digest(chat)})" if count else chat), count
 
 
 def plain_id(id: str) -> tuple[str, int]:
-    """An id as it is kept: one that looks like a credential only by a digest of it."""
+    """Return ID as stored, a digest if it has a credential, and the number of credentials."""
     count = redacted(id)[1]
     return (_digest(id) if count else id), count
 
@@ -91,9 +91,9 @@ def _digest(name: str) -> str:
 
 
 def key_of(chat: str, id: str) -> bytes:
-    """What a message is known by: its chat and its id; a UUID is one in whatever chat it comes.
+    """Return the key of a message: a digest of its chat and its id, or of a UUID alone.
 
-    Hosts copy what was said into the file of a session that goes on from another one.
+    Hosts copy messages into the file of a session that continues another one.
     """
     where = "" if re.fullmatch(_UUID, id) else chat
     text = f"{where}\0{id}".encode("utf-8", "surrogatepass")
@@ -101,31 +101,31 @@ def key_of(chat: str, id: str) -> bytes:
 
 
 def batch_path(came: datetime, first: int) -> str:
-    """Where the batch lies that came in at CAME and begins with the message FIRST.
+    """Return the path of the batch stored at CAME that begins with the message FIRST.
 
-    By day and hour, so that no folder grows for ever and adding to it stays cheap.
+    By day and hour, so that no folder grows for ever and adding to one stays cheap.
     """
     return f"{came.astimezone(UTC):%Y-%m-%d/%H}/{first:0{DIGITS}}{SUFFIX}"
 
 
 def is_batch(path: str) -> bool:
-    """Whether the file at PATH holds messages."""
+    """Whether the file at PATH is a batch."""
     return path.endswith(SUFFIX)
 
 
 def first_in(path: str) -> int:
-    """The number of the first message in the batch at PATH; 0 for another file."""
+    """Return the number of the first message in the batch at PATH; 0 for another file."""
     name = path.rpartition("/")[2].removesuffix(SUFFIX)
     return int(name) if is_batch(path) and name.isdecimal() and name.isascii() else 0
 
 
 def encode(messages: Iterable[Message]) -> bytes:
-    """A batch as its file has it."""
+    """Return MESSAGES as the content of a batch."""
     return b"".join(_line(each) for each in messages)
 
 
 def decode(data: bytes) -> Iterator[Message]:
-    """The messages of a batch; a line that is none is passed over."""
+    """Yield the messages of a batch; invalid lines are skipped."""
     for line in data.split(b"\n"):
         found = _message(line) if line else None
         if found:
@@ -133,7 +133,7 @@ def decode(data: bytes) -> Iterator[Message]:
 
 
 def decode_one(data: bytes, number: int) -> Message | None:
-    """The message NUMBER of a batch; no other is looked at, if it stands there as we write it."""
+    """Return the message NUMBER of a batch, without parsing the others where possible."""
     head = f'{{"n": {number},'.encode()
     start = 0 if data.startswith(head) else data.find(b"\n" + head) + 1
     if start or data.startswith(head):
@@ -144,12 +144,12 @@ def decode_one(data: bytes, number: int) -> Message | None:
 
 
 def encode_keys(keys: Iterable[bytes]) -> bytes:
-    """The keys of dropped messages as their file has them."""
+    """Return KEYS as the content of the file of pruned messages."""
     return b"".join(each.hex().encode() + b"\n" for each in sorted(set(keys)))
 
 
 def decode_keys(data: bytes) -> Iterator[bytes]:
-    """The keys in a file of dropped messages."""
+    """Yield the keys in a file of pruned messages."""
     for line in data.split(b"\n"):
         try:
             key = bytes.fromhex(line.decode("ascii"))
@@ -160,13 +160,13 @@ def decode_keys(data: bytes) -> Iterator[bytes]:
 
 
 def span(text: str) -> tuple[int, int]:
-    """The first and last number that `12-45` names; 0 and 0 where it names none."""
+    """Return the first and last number of `12-45`; 0 and 0 for another text."""
     found = re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", text)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def _line(message: Message) -> bytes:
-    from json import dumps  # not for who only wants to know whether anything was said
+    from json import dumps  # not needed to know whether there are messages
 
     row = {
         "n": message.number,

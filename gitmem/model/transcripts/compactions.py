@@ -1,4 +1,4 @@
-"""The summaries of sessions in a file of memory: what they are about, and what is shown of them."""
+"""Summaries of compacted sessions in a file: their gist, and what a prompt shows."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gitmem.model.language.unicode import SENTENCE_END
 
 HEADING = "## Session Compaction"
 GIST = 250
-"""Characters of a summary that a prompt shows."""
+"""The most characters of a summary in a prompt."""
 BETWEEN = "; "
 """Between the summaries of one day."""
 
-# Strings: most texts hold no summary, and to compile all of these takes milliseconds.
+# Strings: most texts have no summary, and compiling all of these takes milliseconds.
 _ANALYSIS = r"(?i)<(/?)analysis\b[^<>]*>"
 _BEGIN = r"(?im)^[ \t]*<analysis\b[^<>]*>"
-# At the start of a line, or right behind `</analysis>`: elsewhere it is prose about the tag.
+# At the start of a line, or right after `</analysis>`: elsewhere it is prose about the tag.
 _OPEN = r"(?im)(?:^|(?<=>))[ \t]*<summary\b[^<>]*>"
 _CLOSE = r"(?i)</summary\s*>"
 _SECTION = rf"(?m)^{HEADING}\b.*$"
@@ -31,7 +31,7 @@ _RULE = r"(?:[-*_=`~]{3,}.*|</?[a-zA-Z][^<>]*>)"
 
 
 def _scratchpad_end(text: str, start: int, stop: int) -> tuple[int, bool]:
-    """Where the scratchpad that begins at START ends, and whether a summary begins there."""
+    """The end of the scratchpad that begins at START, and whether a summary begins there."""
     depth, closed = 0, 0
     for tag in re.compile(_ANALYSIS).finditer(text, start, stop):
         depth += -1 if tag[1] else 1
@@ -46,16 +46,16 @@ def _scratchpad_end(text: str, start: int, stop: int) -> tuple[int, bool]:
 
 
 def gist(text: str) -> str:
-    """What a summary is about: its first sentences of content, on one line."""
-    said = " ".join(_first_paragraph(text))
-    if not said:
+    """Return the gist of a summary: its first sentences of content, on one line."""
+    first = " ".join(_first_paragraph(text))
+    if not first:
         lines = filter(None, map(str.strip, text.splitlines()))
         return cut(next(lines, "").strip("# "), GIST)
-    return _sentences(re.sub(_ITEM, "", re.sub(_LABELLED, "", said), count=1))
+    return _sentences(re.sub(_ITEM, "", re.sub(_LABELLED, "", first), count=1))
 
 
 def _first_paragraph(text: str) -> Iterator[str]:
-    """The lines of the first paragraph, or the first item of a list, that is no heading or code."""
+    """The lines of the first paragraph or list item that is neither heading nor code."""
     begun, fence = False, ""
     for each in text.splitlines():
         line = " ".join(each.split())
@@ -76,19 +76,19 @@ def _is_heading(line: str) -> bool:
 
 
 def _sentences(text: str) -> str:
-    """As many whole sentences of TEXT as there is room for; of one that is too long, a part."""
+    """As many whole sentences of TEXT as fit; of a longer one, a part."""
     ends = [found.start() for found in re.finditer(SENTENCE_END, text)]
     whole = [end for end in (*ends, len(text)) if end <= GIST]
     return text[: whole[-1]].rstrip() if whole else cut(text, GIST)
 
 
 def cut(text: str, most: int) -> str:
-    """TEXT with at most so many characters."""
+    """Return TEXT with at most MOST characters."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def gists(text: str) -> str:
-    """What the compactions in the file TEXT are about, for one that has no summary of its own."""
+    """Return the gists of the compactions in TEXT, a file without a summary of its own."""
     heads = list(re.finditer(_SECTION, text)) if HEADING in text else []
     if not heads:
         return ""
@@ -100,10 +100,10 @@ def gists(text: str) -> str:
 
 
 def without_scratchpads(text: str) -> str:
-    """TEXT with blanks in the place of scratchpads that an earlier release kept with a summary.
+    """Return TEXT with the scratchpads that an earlier release stored replaced by blanks.
 
-    Only right below the heading of a compaction, and in the one-line summary that was taken from
-    it; never what stands behind it. Places and lines stay the same.
+    Only right below the heading of a compaction, and in the one-line summary made from it. All
+    positions stay the same.
     """
     if HEADING not in text or not re.search(_ANALYSIS, text) or not re.search(_SECTION, text):
         return text
@@ -115,7 +115,7 @@ def without_scratchpads(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """What a reader sees of TEXT: without scratchpads, and without the gaps that they leave."""
+    """Return TEXT without scratchpads and the gaps that they leave."""
     plain = without_scratchpads(text)
     return text if plain is text else re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", plain)
 

@@ -1,4 +1,4 @@
-"""Which messages are summarised: ranges of numbers, of all chats or of one."""
+"""Ranges of message numbers, of all chats or of one: which messages are summarised."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gitmem.model.transcripts.batches import span
 
 Stretch = tuple[int, int]
-"""Numbers that follow each other: the first and the last of them."""
+"""The first and the last of consecutive numbers."""
 PARTS_SHOWN = 4
 
 
@@ -20,20 +20,20 @@ class Range(NamedTuple):
     first: int
     last: int
     chat: str = ""
-    """Only those of this chat; nothing for all."""
+    """Only messages of this chat; empty for all."""
     without: tuple[Stretch, ...] = ()
-    """Stretches in between that do not belong to it, in order."""
+    """Excluded stretches in between, in order."""
 
     def has(self, number: int, chat: str) -> bool:
-        """Whether a message of CHAT with this NUMBER belongs to it."""
+        """Whether the message NUMBER of CHAT is in the range."""
         if not self.first <= number <= self.last or self.chat not in ("", chat):
             return False
-        # The first that does not end before it: there may be as many as there are messages.
+        # By bisection: there may be as many stretches as messages.
         at = bisect_left(self.without, number, key=_end)
         return at == len(self.without) or number < self.without[at][0]
 
     def stretches(self) -> Iterator[Stretch]:
-        """The stretches of which it is made, in order."""
+        """Yield the stretches of the range, in order."""
         begin = self.first
         for first, last in self.without:
             if first > begin:
@@ -43,12 +43,12 @@ class Range(NamedTuple):
             yield begin, self.last
 
     def __str__(self) -> str:
-        """`12-45`, or `12-20,30-45` where something is left out."""
+        """`12-45`, or `12-20,30-45` with a gap."""
         return ",".join(f"{first}-{last}" for first, last in self.stretches())
 
 
 def brief(text: str) -> str:
-    """A range as people read it: of one that is made of many parts, the first and the last."""
+    """Return the range TEXT for people: of many parts, the first ones and the last."""
     parts = text.split(",")
     if len(parts) <= PARTS_SHOWN:
         return text
@@ -56,7 +56,7 @@ def brief(text: str) -> str:
 
 
 def read_range(text: str, chat: str = "") -> Range | None:
-    """The range that TEXT names; None where it names none."""
+    """Parse a range; None for another text."""
     found = [span(each) for each in text.split(",")]
     ordered = all(0 < first <= last for first, last in found)
     between = [(one[1] + 1, other[0] - 1) for one, other in pairwise(found)]
@@ -67,7 +67,7 @@ def read_range(text: str, chat: str = "") -> Range | None:
 
 
 def range_of(chosen: Sequence[int], there: Iterable[int], chat: str = "") -> Range:
-    """The range of the numbers CHOSEN, in order, and of no other of those that are THERE."""
+    """Return the range with exactly the numbers CHOSEN, in order, of those that are THERE."""
     mine = set(chosen)
     holes: list[Stretch] = []
     for is_hole, run in groupby(there, lambda number: number not in mine):
@@ -78,7 +78,7 @@ def range_of(chosen: Sequence[int], there: Iterable[int], chat: str = "") -> Ran
 
 
 class Closed:
-    """Everything that some ranges hold, looked up at the cost of one of them."""
+    """The union of ranges, with a fast lookup."""
 
     def __init__(self, ranges: Iterable[Range] = ()) -> None:
         found: dict[str, list[Stretch]] = {}
@@ -87,11 +87,11 @@ class Closed:
         self._of = {chat: _joined(stretches) for chat, stretches in found.items()}
 
     def has(self, number: int, chat: str) -> bool:
-        """Whether the message NUMBER of CHAT is closed, with all chats or with its own."""
+        """Whether the message NUMBER of CHAT is in one of the ranges."""
         return not list(self.gaps(chat, number, number))
 
     def gaps(self, chat: str, first: int, last: int) -> Iterator[Stretch]:
-        """What of the numbers from FIRST to LAST is not closed for CHAT; nothing is any chat."""
+        """Yield the stretches from FIRST to LAST outside the ranges of CHAT and of all chats."""
         own = self._of.get(chat, []) if chat else []
         for stretch in _without(own, (first, last)):
             yield from _without(self._of.get("", []), stretch)
@@ -102,7 +102,7 @@ def _end(stretch: Stretch) -> int:
 
 
 def _joined(stretches: Iterable[Stretch]) -> list[Stretch]:
-    """The same numbers in as few stretches as can be, in order."""
+    """The same numbers in as few stretches as possible, in order."""
     found: list[Stretch] = []
     for first, last in sorted(stretches):
         if found and first <= found[-1][1] + 1:
@@ -113,7 +113,7 @@ def _joined(stretches: Iterable[Stretch]) -> list[Stretch]:
 
 
 def _without(closed: Sequence[Stretch], stretch: Stretch) -> Iterator[Stretch]:
-    """What is left of STRETCH without those that are CLOSED, which are in order."""
+    """STRETCH without those that are CLOSED, which are in order."""
     begin, last = stretch
     for at in range(bisect_left(closed, begin, key=_end), len(closed)):
         first, end = closed[at]

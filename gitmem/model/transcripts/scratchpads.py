@@ -1,8 +1,8 @@
-"""The summary in what a host's model wrote at a compaction, without the model's scratchpad.
+"""Extracting the summary of a compaction from the output of a model, without its scratchpad.
 
-Hosts ask for `<analysis>` first and `<summary>` then, and hand over both. A text may be cut
-anywhere, so no tag is sure to have an end; a summary may also speak of these very tags. Those in
-code are never taken for tags. What is in doubt is kept, unless it is in a scratchpad.
+Hosts ask for `<analysis>`, then `<summary>`, and pass both. The text may be cut anywhere, so a tag
+may lack its end, and a summary may mention these tags. Tags in code do not count. In doubt a text
+is kept, unless it is in a scratchpad.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 CHATTER = 200
-"""Characters around the tags that are no content ("Sure, here it is:"); more than that is kept."""
+"""A shorter text around the tags is chatter ("Sure, here it is:"); a longer one is kept."""
 
 _TAG = re.compile(
     r"(?P<mark>[*_]{0,3})<(?P<end>/?)(?P<name>analysis|summary)\b[^<>\n]{0,200}>(?P=mark)",
@@ -34,7 +34,7 @@ _ANSWER = re.compile(
 _LINE_START = re.compile(r"(?:\A|[\n>*_])[ \t#]*\Z")
 _LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
 LOOK = 50
-"""Tags that are looked at for the end of a scratchpad, so that many take no longer than few."""
+"""The most tags searched for the end of a scratchpad, so that many tags stay cheap."""
 
 
 class _Tag(NamedTuple):
@@ -45,7 +45,7 @@ class _Tag(NamedTuple):
 
 
 def summary_in(text: str) -> str:
-    """The summary in what a host hands over; nothing where all of it is scratchpad."""
+    """Return the summary in TEXT; empty if all of it is scratchpad."""
     body = _unwrapped(text.strip())
     found = _Page(body).content()
     if found is None:
@@ -55,7 +55,7 @@ def summary_in(text: str) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """TEXT without the fence of code that is around all of it, or that was cut off."""
+    """TEXT without a code fence around all of it, whose end may be cut off."""
     fence = _WRAPPED.match(text)
     inner = text[fence.end() :] if fence else text
     if not fence or (fence[1] in inner and not inner.endswith(f"\n{fence[1]}")):
@@ -64,13 +64,13 @@ def _unwrapped(text: str) -> str:
 
 
 def _is_torn(body: str) -> bool:
-    """Whether nothing but the beginning of a tag is left."""
+    """Whether BODY is only the beginning of a tag."""
     found = _TORN.match(body)
     return found is not None and found.end() == len(body)
 
 
 class _Page:
-    """A text, and the tags in it that are no code. Each tag is looked at once for a part."""
+    """A text and its tags outside of code."""
 
     def __init__(self, text: str) -> None:
         self._text, self._tags = text, _tags(text)
@@ -79,7 +79,7 @@ class _Page:
         """The last tag that begins a summary."""
 
     def content(self) -> list[str] | None:
-        """The parts that are content, in order; None where nothing parts them."""
+        """Return the parts with content, in order; None without tags."""
         at = self._first()
         if at is None:
             return None
@@ -97,7 +97,7 @@ class _Page:
         return parts
 
     def _first(self) -> int | None:
-        """The tag with which all begins; None where tags are only spoken of."""
+        """The first real tag; None if the text only mentions tags."""
         kinds = [each.kind for each in self._tags]
         begin = kinds.index("analysis") if "analysis" in kinds else len(kinds)
         if "summary" in kinds[:begin]:
@@ -110,9 +110,9 @@ class _Page:
         return begin if not before or begin < self._last or is_answer else None
 
     def _past(self, begin: int, parts: list[str]) -> tuple[int, int]:
-        """The summary behind the scratchpad that begins with tag BEGIN, and where it begins.
+        """The tag of the summary after the scratchpad that begins with tag BEGIN, and its start.
 
-        Without one, the last tag of the scratchpad, and where that is over.
+        Without a summary, the last tag of the scratchpad, and its end.
         """
         depth, closed = 0, -1
         for at in range(begin, len(self._tags)):
@@ -131,14 +131,14 @@ class _Page:
         return closed, self._tags[closed].end
 
     def _is_draft(self, at: int) -> bool:
-        """Whether the summary of tag AT is in a scratchpad, which ends later, with a summary."""
+        """Whether the summary at tag AT is a draft in a scratchpad that ends later."""
         ahead = range(at + 1, min(self._last, at + LOOK))
         found = (each for each in ahead if self._tags[each].kind.endswith("analysis"))
         following = next(found, None)
         return following is not None and self._tags[following].kind.startswith("/")
 
     def _next(self, at: int, is_tagged: bool) -> int:
-        """The tag from AT on that begins the next scratchpad or summary; behind all if none."""
+        """The tag from AT on that begins the next scratchpad or summary; after the last if none."""
         is_closed = False
         for each in range(at, len(self._tags)):
             tag = self._tags[each]
@@ -152,7 +152,7 @@ class _Page:
         return len(self._tags)
 
     def _inside(self, at: int, start: int, stop: int, after: int) -> list[str]:
-        """The summary of tag AT up to its end, and what stands behind that, up to STOP."""
+        """The summary at tag AT, and the text after it up to STOP."""
         ends = [each for each in self._tags[at:after] if each.kind == "/summary"]
         lasts = [each for each in ends if _LINE_END.match(self._text, each.end)]
         if not ends:
@@ -162,7 +162,7 @@ class _Page:
 
 
 def _is_own(text: str, tag: _Tag) -> bool:
-    """Whether a line begins with TAG, or only another tag is before it."""
+    """Whether TAG begins a line, or follows another tag."""
     return _LINE_START.search(text[max(0, tag.start - 40) : tag.start]) is not None
 
 
@@ -171,12 +171,12 @@ def _unless_chatter(text: str) -> str:
 
 
 def _tags(text: str) -> list[_Tag]:
-    """The tags of TEXT that are no code, and no `<summary>` of HTML."""
+    """The tags of TEXT, without those in code and the `<summary>` of HTML."""
     found = _outside(text, list(_spans(text)))
     boundary = _BOUNDARY.search(text)
     kinds = {each.kind for each in found}
     if boundary and "analysis" in kinds and "summary" not in kinds:
-        # A fence that the scratchpad left open hides the summary: each has fences of its own.
+        # A fence that the scratchpad left open hides the summary, so each is read on its own.
         cut = boundary.start()
         inner = ((start + cut, stop + cut) for start, stop in _spans(text[cut:]))
         found = _outside(text, [*_spans(text[:cut]), *inner])
@@ -184,7 +184,7 @@ def _tags(text: str) -> list[_Tag]:
 
 
 def _outside(text: str, spans: Sequence[tuple[int, int]]) -> list[_Tag]:
-    """The tags of TEXT that begin in none of SPANS, which are in order."""
+    """The tags of TEXT outside of SPANS, which are in order."""
     found, number = [], 0
     for each in _TAG.finditer(text):
         while number < len(spans) and spans[number][1] <= each.start():
@@ -196,7 +196,7 @@ def _outside(text: str, spans: Sequence[tuple[int, int]]) -> list[_Tag]:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where TEXT is code, or HTML that opens and shuts, in order."""
+    """The spans of code and closed HTML in TEXT, in order."""
     at = 0
     for start, stop in [*_fenced(text), (len(text), len(text))]:
         yield from (each.span() for each in _INLINE.finditer(text, at, start))
@@ -205,7 +205,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _fenced(text: str) -> Iterator[tuple[int, int]]:
-    """The blocks between fences; one that nothing shuts is none."""
+    """The closed fenced blocks of TEXT."""
     opened: re.Match[str] | None = None
     for each in _FENCE.finditer(text):
         if opened is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.model.text.merge import Hunk, one_hunk
+from gitmem.model.text.hunks import Hunk, one_hunk
 
 if TYPE_CHECKING:
     from pygit2 import Patch
