@@ -160,15 +160,15 @@ class Group:
     def _find_config(self, near: str) -> None:
         """The work tree is elsewhere, or a power cut or an interrupted renaming left it unnamed."""
         default = self.store.default_worktree(self.name)
-        place = worktree_in(self.gitdir, self._config)
+        named = worktree_in(self.gitdir, self._config)
         changed = False
-        with suppress(OSError):  # who cannot write here is told by who needs it
-            if place is None and is_blank(self.gitdir) and is_tied(self.gitdir, default):
+        with suppress(OSError):  # an operation that needs to write here reports it
+            if named is None and is_blank(self.gitdir) and is_tied(self.gitdir, default):
                 name_worktree(self.gitdir, os.path.relpath(default, self.gitdir))
                 changed = True
-            elif place and place != default and place.parent == default.parent:
+            elif named and named != default and named.parent == default.parent:
                 changed = self._finished()
-            elif place and near and not os.path.lexists(place):
+            elif named and near and not os.path.lexists(named):
                 from gitmem.memory.admin.worktrees import relink_from
 
                 changed = relink_from(self.store, self.name, near)
@@ -224,7 +224,7 @@ class Group:
         )
 
     def forget_damage(self) -> None:
-        """Begin anew, for who answers many calls: each is told what it met itself."""
+        """Forget it, so that each of many calls reports what it met itself."""
         self._rescue.healed.clear()
         self.repository.objects.lacking.clear()
         self.repository.trouble.clear()
@@ -334,13 +334,13 @@ class Group:
         In sentences, told once. For models, and so without the words of the reflog, which may be
         anybody's.
         """
-        told = [each._replace(how="").remark for each in self.rejoined]
-        told += [each.message for each in self.put_forward]
-        told += [each.message for each in self.left_outside]
+        messages = [each._replace(how="").remark for each in self.rejoined]
+        messages += [each.message for each in self.put_forward]
+        messages += [each.message for each in self.left_outside]
         self.rejoined.clear()
         self.put_forward.clear()
         self.left_outside.clear()
-        return tuple(told)
+        return tuple(messages)
 
     def scope(self, snapshot: Snapshot) -> Scoped | None:
         """What in the work tree is memory beside the files of SNAPSHOT; None for all of it."""

@@ -47,11 +47,11 @@ class Unmade(Record):
 
     @property
     def words(self) -> ForModel:
-        """What a model is told of them."""
+        """The sentence about them for a model."""
         if not self.names:
             return NOTHING
-        said = "You may create these files, which do not exist yet: {names}."
-        return worded(said, names=", ".join(self.names))
+        text = "You may create these files, which do not exist yet: {names}."
+        return worded(text, names=", ".join(self.names))
 
 
 def unmade_files(snapshot: Snapshot, layout: Layout) -> Unmade:

@@ -261,14 +261,14 @@ def shipped() -> tuple[str, ...]:
 
 def folder_of(name: str) -> Path:
     """The folder of the layout NAME: one of ours, or a folder that somebody made."""
-    place = Path(name).expanduser() if "/" in name else _folder() / name
-    if name in ("", ".", "..") or not (place / DESCRIPTION).is_file():
+    folder = Path(name).expanduser() if "/" in name else _folder() / name
+    if name in ("", ".", "..") or not (folder / DESCRIPTION).is_file():
         raise BadInput(
             f"there is no layout {name!r}",
             hint=f"choose one of {', '.join((*shipped(), NONE))}, "
             "or name a folder with a layout.yaml in it: ./mine",
         )
-    return place
+    return folder
 
 
 def shipped_layout(name: str) -> Layout:

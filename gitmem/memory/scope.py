@@ -139,8 +139,8 @@ def left_outside(group: Group, since: str) -> LeftOutside | None:
 
     worktree = WorkTree(group.worktree)
     try:
-        seen = islice(worktree.scan(keeps=old.keeps), MOST_SEEN)
-        left = [path for path, _ in seen if is_left(path)]
+        found = islice(worktree.scan(keeps=old.keeps), MOST_SEEN)
+        left = [path for path, _ in found if is_left(path)]
     finally:
         worktree.close()
     ignored = Ignored(group.gitdir)
@@ -170,29 +170,29 @@ def gitignored_layers(root: Path, layout: Layout, tracked: Container[str]) -> tu
     """
     found: dict[str, None] = {}
     for layer in layout.layers:
-        place = fixed_part(layer.path)
+        folder = fixed_part(layer.path)
         scoped = Scoped(root, Scope((layer.path,), layout.include, layout.ignore))
-        if place and _is_hidden(root, scoped, layer.path, place, tracked):
-            found[place + "/" * (place != layer.path)] = None
+        if folder and _is_hidden(root, scoped, layer.path, folder, tracked):
+            found[folder + "/" * (folder != layer.path)] = None
     return tuple(found)
 
 
 def _is_hidden(
-    root: Path, scoped: Scoped, pattern: str, place: str, tracked: Container[str]
+    root: Path, scoped: Scoped, pattern: str, folder: str, tracked: Container[str]
 ) -> bool:
     """Whether files of a layer at PLACE are ignored, and no other new one can become memory."""
-    if place == pattern:
-        there = place not in tracked and os.path.lexists(root / place)
-        return there and scoped.is_gitignored(place, False)
+    if folder == pattern:
+        there = folder not in tracked and os.path.lexists(root / folder)
+        return there and scoped.is_gitignored(folder, False)
     worktree = WorkTree(root)
     try:
-        paths = [path for path, _ in worktree.scan(place, scoped.names) if fits(pattern, path)]
+        paths = [path for path, _ in worktree.scan(folder, scoped.names) if fits(pattern, path)]
     finally:
         worktree.close()
     hidden = [path for path in paths if path not in tracked and scoped.is_gitignored(path, False)]
-    return bool(hidden) and (len(hidden) == len(paths) or scoped.is_gitignored(place, True))
+    return bool(hidden) and (len(hidden) == len(paths) or scoped.is_gitignored(folder, True))
 
 
-def include_fix(places: Iterable[str]) -> Hint:
+def include_fix(paths: Iterable[str]) -> Hint:
     """How to make PLACES memory, whatever a `.gitignore` says."""
-    return Hint(f"add `include: [{', '.join(places)}]` with ", call("edit", FILE))
+    return Hint(f"add `include: [{', '.join(paths)}]` with ", call("edit", FILE))

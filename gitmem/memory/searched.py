@@ -57,7 +57,7 @@ class CredentialSearch:
         """Remember that the commits of WRITER came through our guards, which have searched them.
 
         The lock tells that, as long as nobody else moves the branch and no finding is open. GOES_ON
-        is False for a writer that has not asked what plain git committed.
+        is False for a writer that did not search what plain git committed.
         """
         if not (writer.ranges or writer.strayed):
             return

@@ -78,7 +78,7 @@ class Store:
 
     @property
     def declined(self) -> frozenset[str]:
-        """The project folders that shall use no group of their own, by their real paths."""
+        """The project folders that use no group of their own, by their real paths."""
         return frozenset(path for path, name in self._link_rows() if name is None)
 
     def _link_rows(self) -> Iterator[tuple[str, str | None]]:
@@ -89,14 +89,14 @@ class Store:
     def linked(self, folder: str) -> str:
         """The group that FOLDER uses, or the nearest one above it that uses any; else nothing."""
         links = self.links
-        place = os.path.realpath(folder) if links else "/"
-        while place not in links and place != "/":
-            place = os.path.dirname(place)
-        return str(links.get(place, ""))
+        path = os.path.realpath(folder) if links else "/"
+        while path not in links and path != "/":
+            path = os.path.dirname(path)
+        return str(links.get(path, ""))
 
 
 def not_found(store: Store, name: str, acting: str | None = None) -> GroupNotFound:
-    """The error for a name that no group has; only who may see the others is told of them."""
+    """The error for a name that no group has; it lists the others for a caller who may see them."""
     names = store.names() if acting in (None, MAIN) else []
     known = f"; there are: {', '.join(names[:10])}" if names else ""
     return GroupNotFound(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitmem.memory.group import Group
 
 FINDER = Note(op="capture", id="", agent="unknown")
-"""How an edit found on the way is recorded: nobody said who made it."""
+"""How an edit found on the way is recorded: its author is unknown."""
 
 
 @contextmanager
@@ -69,10 +69,9 @@ def hold_lock(
 
 
 def _capture_all(group: Group, writer: Writer, finder: Note) -> None:
-    from gitmem.memory.write.capture import capture_edits
-    from gitmem.memory.write.open_edits import scan_edits
+    from gitmem.memory.write.capture import capture_paths
 
-    capture_edits(writer, scan_edits(group.repository, writer.worktree), finder)
+    capture_paths(writer, finder=finder)
     writer.restage()
 
 

@@ -129,15 +129,15 @@ class Unread(NamedTuple):
     """Why a repository cannot be read, sound as it may be."""
 
     form: str
-    said: str
+    why: str
 
 
 def unread(config: Mapping[str, str]) -> Unread | None:
     """What in CONFIG is beyond us; None where nothing is."""
-    for key, known, said in _READ:
+    for key, known, why in _READ:
         form = config.get(key, known).lower()
         if form != known:
-            return Unread(form, said.format(form))
+            return Unread(form, why.format(form))
     return None
 
 
@@ -146,6 +146,6 @@ def check_form(config: Mapping[str, str], name: str) -> None:
     found = unread(config)
     if found:
         raise Damaged(
-            f"the repository of {name!r} cannot be used: {found.said}; nothing in it was changed",
+            f"the repository of {name!r} cannot be used: {found.why}; nothing in it was changed",
             hint=Hint("run ", call("doctor"), ": it says how to convert it"),
         )

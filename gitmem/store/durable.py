@@ -58,10 +58,10 @@ def sync_tree(top: Path) -> None:
 def make_folders(folder: Path, mode: int = 0o700) -> None:
     """Make FOLDER and what is missing above it, each with a durable name."""
     missing = []
-    place = folder
-    while not os.path.isdir(place) and place != place.parent:
-        missing.append(place)
-        place = place.parent
+    path = folder
+    while not os.path.isdir(path) and path != path.parent:
+        missing.append(path)
+        path = path.parent
     for each in reversed(missing):
         with suppress(FileExistsError):
             os.mkdir(each, mode)

@@ -32,7 +32,7 @@ class Job(Record):
     outcome: str
     """done, nothing (was to be done), skipped (though it was) or failed"""
     found: int = 0
-    """How many things there were to work on."""
+    """How many items there were to work on."""
     detail: str = ""
     """What was done, or why it was not."""
     seconds: float = 0.0
@@ -146,5 +146,5 @@ def _worth_keeping(pairs: Sequence[tuple[bytes, Job]]) -> list[bytes]:
     while first and size < MOST_BYTES // 2:
         first -= 1
         size += len(pairs[first][0]) + 1
-    wanted = set(last.values())
-    return [line for at, (line, _) in enumerate(pairs) if at >= first or line in wanted]
+    newest = set(last.values())
+    return [line for at, (line, _) in enumerate(pairs) if at >= first or line in newest]

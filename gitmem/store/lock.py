@@ -48,7 +48,7 @@ class Item(NamedTuple):
     old: str | None
     """The blob that is believed to stand in the work tree; None for no file."""
     new: str | None
-    """The blob that shall stand there; None for no file."""
+    """The blob that replaces it; None for no file."""
     temp: str
     """Where, beside the path, the new version waits and the old one goes."""
     published: bool
@@ -67,7 +67,7 @@ class Inflight(NamedTuple):
 
 Run = tuple[str, str]
 """Commits that writers of ours put on the branch one after the other, and nobody between: the one
-that the first began on, and the last one. Empty where nobody said."""
+that the first began on, and the last one. Empty where that is unknown."""
 
 
 def lock_path(gitdir: Path) -> str:
@@ -227,11 +227,11 @@ class Lock:
         return self._run
 
     def tip(self) -> str:
-        """The commit to which a writer moved the branch last; empty where nobody said."""
+        """The commit to which a writer moved the branch last; empty where that is unknown."""
         return self.run()[1]
 
     def _read(self) -> bytes:
-        """The content: one system call, however many questions are asked of it."""
+        """The content: read with one system call."""
         if self._content is None:
             self._content = os.pread(self._fd, self._size, 0) if self._size else b""
         return self._content

@@ -90,8 +90,8 @@ def run_git(
 
 
 def _failed(verb: str, done: subprocess.CompletedProcess[bytes]) -> StorageFailed:
-    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    why = said[-1] if said else f"it exited with {done.returncode}"
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    why = lines[-1] if lines else f"it exited with {done.returncode}"
     return StorageFailed(
         f"git {verb} failed: {why}; nothing is lost", hint=Hint("run ", call("check", repair=True))
     )

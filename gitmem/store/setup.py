@@ -225,7 +225,7 @@ def _common_folder(folder: Path) -> Path | None:
 
 
 def to_quarantine(gitdir: Path, path: Path, name: str) -> Path:
-    """Move a damaged or planted thing out of everybody's way, and say where it is kept."""
+    """Move a damaged or planted file or folder out of the way; return its new path."""
     folder = gitdir / "gitmem" / "quarantine"
     make_folders(folder)
     number = 0

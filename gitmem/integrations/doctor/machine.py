@@ -134,7 +134,7 @@ def _group_faults(store: Store, name: str) -> Iterator[Fault]:
             gitdir=quote(str(gitdir)), aside=quote(str(gitdir.with_suffix(f".{found.form}")))
         )
         hint = Hint(f"`{way}`, then ", call("check", group=name, repair=True))
-        yield Fault(found.form, f"the repository of {name!r}: {found.said}", hint)
+        yield Fault(found.form, f"the repository of {name!r}: {found.why}", hint)
         return
     try:
         yield from _layout_faults(store, name)

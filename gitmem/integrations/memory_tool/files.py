@@ -12,7 +12,7 @@ from gitmem.errors import Busy, Conflict, GroupRefused, PathRefused, Refused
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.listing import Listing, list_files
-from gitmem.memory.write.open_edits import pending_edits, scan_edits
+from gitmem.memory.write.open_edits import pending_edits
 from gitmem.model.layout.archives import archive_of, is_archived
 from gitmem.model.layout.layout import FILE
 from gitmem.model.paths import check_path, fold
@@ -55,11 +55,11 @@ def take_in(group: Group, places: Sequence[str]) -> None:
     """Commit what somebody did to PLACES with ordinary tools, so that the tool sees it, too."""
     if not pending_edits(group, places).edits:
         return  # the usual case needs no lock
-    from gitmem.memory.write.capture import capture_edits
+    from gitmem.memory.write.capture import capture_paths
 
     # Where that cannot be done the last commit is what there is to see; a write will say why.
     with suppress(Busy, Conflict, GroupRefused), group.writing(BRIEF) as writer:
-        capture_edits(writer, scan_edits(writer.repository, writer.worktree, places))
+        capture_paths(writer, places)
 
 
 class Sight:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from gitmem.errors import Conflict, Damaged, PathRefused
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
-from gitmem.memory.write.changeset import check_place
+from gitmem.memory.write.changeset import check_path_free
 from gitmem.model.access import check_access
 from gitmem.model.guards import hold_rule, violations
 from gitmem.model.hints import Hint, call
@@ -197,7 +197,7 @@ def _differs(entry: IndexEntry, node: Node | None) -> bool:
 
 def _place(snapshot: Snapshot, path: str, gone: list[str]) -> str:
     try:
-        check_place(snapshot, path, leaving=gone)
+        check_path_free(snapshot, path, leaving=gone)
     except PathRefused as error:
         return f"path: {error.message}"
     return ""

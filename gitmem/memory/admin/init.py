@@ -17,7 +17,7 @@ from gitmem.memory.clock import Clock, zone_of
 from gitmem.memory.group import Group, Store, Who, make_note, time_now
 from gitmem.memory.layouts import NONE, checked, layout_at, layout_of, starter_files
 from gitmem.memory.write.capture import CapturedAll, capture
-from gitmem.memory.write.changeset import check_place
+from gitmem.memory.write.changeset import check_path_free
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_message_text
@@ -176,7 +176,7 @@ def _scope(group: Group, snapshot: Snapshot, layout: bytes) -> Scoped | None:
 
 def _is_free(snapshot: Snapshot, path: str) -> bool:
     try:
-        check_place(snapshot, path)
+        check_path_free(snapshot, path)
     except PathRefused:
         return False
     return snapshot.node(path) is None

@@ -162,7 +162,7 @@ def archive_files(
 def archive_paths(snapshot: Snapshot, layout: Layout, path: str) -> Iterator[str]:
     """The paths that PATH may have in the archive: all that are taken, then the next free one."""
     draft = Changeset(snapshot)
-    return (each for each, _ in draft.places(_archive_target(draft, layout, path)))
+    return (each for each, _ in draft.candidates(_archive_target(draft, layout, path)))
 
 
 def source_paths(moves: Iterable[ArchiveMove]) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ def _archive_target(draft: Changeset, layout: Layout, path: str) -> str:
 
 
 def _free_path(draft: Changeset, layout: Layout, path: str) -> str:
-    *_, (target, _) = draft.places(_archive_target(draft, layout, path))
+    *_, (target, _) = draft.candidates(_archive_target(draft, layout, path))
     return target
 
 
@@ -239,7 +239,7 @@ def _archive_together(
     draft: Changeset, target: str, blocks: Sequence[str]
 ) -> list[tuple[str, int]]:
     """Append BLOCKS to the file TARGET in one go; return nothing if it cannot take them all."""
-    _, is_free = next(draft.places(target))
+    _, is_free = next(draft.candidates(target))
     if is_free or draft.is_file(target):
         with suppress(BadInput, TooBig):
             before = draft.text(target)
@@ -254,7 +254,7 @@ def _archive_block(draft: Changeset, target: str, block: str) -> tuple[str, int]
 
     Return the file, and the entry's number in it.
     """
-    for path, is_free in draft.places(target):
+    for path, is_free in draft.candidates(target):
         if is_free or not draft.is_file(path):
             continue
         with suppress(BadInput, TooBig):

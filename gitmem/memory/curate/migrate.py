@@ -15,7 +15,7 @@ from gitmem.errors import Busy, Damaged, GitmemError, GroupRefused
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
 from gitmem.memory.write.capture import capture_edits
-from gitmem.memory.write.changeset import check_place
+from gitmem.memory.write.changeset import check_path_free
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import PARTLY, UNDOES, Note, parse
 from gitmem.model.entries.lines import INSTALLED, SplitSections, join_sections, split_sections
@@ -182,7 +182,7 @@ def _plan(rules: Migration, note: Note, snapshot: Snapshot, busy: str = "") -> P
     if before is not None and data is not None:
         done = Migrated("", left=f"{old} and {new} both exist; {old} was left as it is")
     elif before is not None:
-        check_place(snapshot, new, leaving=[old])
+        check_path_free(snapshot, new, leaving=[old])
         done, data = Migrated("", ((old, new),)), before
         title = note._replace(title=f"{old} -> {new}", paths=(old,), extra=((FROM, old),))
         steps.append(Step({old: None, new: before}, title))
@@ -198,7 +198,7 @@ def _plan(rules: Migration, note: Note, snapshot: Snapshot, busy: str = "") -> P
 
 def _move_sections(rules: Migration, note: Note, snapshot: Snapshot, parted: SplitSections) -> Step:
     new, into = rules.new, rules.into
-    check_place(snapshot, into, [new])
+    check_path_free(snapshot, into, [new])
     line = NOTE.format(what=rules.sections.strip("# "), into=into).encode()
     rest = parted.rest if line in parted.rest.splitlines() else join_sections(parted.rest, line)
     whole = join_sections(snapshot.read(into) or b"", *parted.sections)

@@ -17,7 +17,7 @@ from gitmem.errors import GitmemError, NotFound, Refused, StorageFailed
 from gitmem.memory.group import Group
 from gitmem.memory.read.log import start_of
 from gitmem.memory.read.read import near_misses
-from gitmem.memory.write.changeset import check_place
+from gitmem.memory.write.changeset import check_path_free
 from gitmem.memory.write.open_edits import pending_edits
 from gitmem.model.commit_messages import Note, revealed
 from gitmem.model.guards import MARKERS_RULE, NAME_RULE, check_message_text, hold_rule
@@ -252,7 +252,7 @@ def held_accept(group: Group, what: str, *, reason: str = "", mask: bool = False
             raise _cannot_enter(group, version)
         if version.set_aside:
             writer.capture(version.path)
-        check_place(writer.repository.snapshot(), version.path)
+        check_path_free(writer.repository.snapshot(), version.path)
         accepted = _accept_masked if mask else _accept_whole
         return accepted(group, writer, version, content, note)
 

@@ -25,7 +25,7 @@ from gitmem.memory.recover.versions import (
 )
 from gitmem.memory.resolve import resolve
 from gitmem.memory.write.capture import capture_edits, capture_paths
-from gitmem.memory.write.changeset import Changeset, check_place
+from gitmem.memory.write.changeset import Changeset, check_path_free
 from gitmem.memory.write.open_edits import Scan, scan_edits
 from gitmem.memory.write.write import Allowed, describe
 from gitmem.model.entries.blocks import split_address
@@ -129,7 +129,7 @@ def _above(path: str) -> Iterator[str]:
 
 def _check_place(now: Snapshot, path: str) -> None:
     try:
-        check_place(now, path)
+        check_path_free(now, path)
     except PathRefused as error:
         error.hint = Hint(
             "move what is there now with ", call("mv", "PATH", "TARGET"), ", then repeat"

@@ -13,7 +13,7 @@ from gitmem.memory.context.sources import has_transcripts
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
 from gitmem.memory.resolve import resolve
-from gitmem.memory.write.changeset import check_place
+from gitmem.memory.write.changeset import check_path_free
 from gitmem.memory.write.write import Change, describe
 from gitmem.model.commit_messages import PARTLY, UNDOES
 from gitmem.model.commit_messages import parse as parse_message
@@ -386,7 +386,7 @@ class _Revert:
         """Raise PathRefused if no file can be at PATH again."""
         there = [each for each, data in self.now.items() if data is not None and each != leaving]
         gone = [each for each, data in self.now.items() if data is None]
-        check_place(self._snapshot, check_path(path), there, leaving=[*gone, leaving])
+        check_path_free(self._snapshot, check_path(path), there, leaving=[*gone, leaving])
 
     def _without(self, effect: Effect, current: bytes | None) -> bytes | None:
         """CURRENT, the file now, without EFFECT."""

@@ -17,7 +17,7 @@ from gitmem.memory.layouts import layout_of
 from gitmem.memory.transcripts.sessions import keep_session, read_session
 from gitmem.memory.write.apply import Edit, ResolvedEdit, applied, encoded
 from gitmem.memory.write.capture import capture_paths
-from gitmem.memory.write.changeset import check_place
+from gitmem.memory.write.changeset import check_path_free
 from gitmem.memory.write.retries import REQUEST, digest_of, find_earlier, written_then
 from gitmem.memory.write.write import Allowed
 from gitmem.model.commit_messages import title_of_change
@@ -195,7 +195,7 @@ def _with_section(
     layout: Layout, snapshot: Snapshot, path: str, text: str, *, then: datetime, allowed: Allowed
 ) -> tuple[bytes, tuple[str, ...]]:
     """The file at PATH with TEXT as a section at its end, and its layer's warnings."""
-    check_place(snapshot, path)
+    check_path_free(snapshot, path)
     layer, before = layout.layer_of(path), snapshot.read(path)
     is_log = layer is not None and layer.kind == "log" and layer.holds(path)
     start = new_log(layer, then.date()) if layer and is_log else b""

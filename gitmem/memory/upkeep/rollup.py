@@ -278,7 +278,7 @@ def _archived(
     """Move each page to the archive; return the old and the new path of each."""
     moves: list[tuple[str, str]] = []
     for page in pages:
-        *_, (target, _) = draft.places(path_in(layer.archive, page.path))
+        *_, (target, _) = draft.candidates(path_in(layer.archive, page.path))
         moves += draft.move(page.path, target)
     return tuple(moves)
 

@@ -16,7 +16,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
 from gitmem.memory.upkeep.jobs import JobOutcome, run_job
 from gitmem.memory.write.capture import capture_paths
-from gitmem.memory.write.changeset import check_place
+from gitmem.memory.write.changeset import check_path_free
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_size
 from gitmem.model.layout.archives import DATE, header_day, new_log, rotated_path, with_header
@@ -123,7 +123,7 @@ class _Rotation:
         """Make the log, give it its header back, move it away, or leave it."""
         data = snapshot.read(self._path)
         if data is None:
-            check_place(snapshot, self._path)
+            check_path_free(snapshot, self._path)
             return Plan((self._fresh_step(),), self._unchanged._replace(created=(self._path,)))
         day = header_day(self._layer, data)
         if day == self._today or self._is_of_today(snapshot):
@@ -152,7 +152,7 @@ class _Rotation:
             return bool(snapshot.node(path)) or not self._writer.worktree.look(path).absent
 
         target = rotated_path(self._layer, day, taken)
-        check_place(snapshot, target, leaving=[self._path])
+        check_path_free(snapshot, target, leaving=[self._path])
         note = self._note._replace(
             title=f"{self._path} -> {target}",
             paths=(self._path,),

@@ -13,7 +13,7 @@ from gitmem.store.objects.database import blob_id
 
 
 class Edit(Record):
-    """One thing to do to one file."""
+    """One change of one file."""
 
     path: str
     """A path, or the name of a layer."""
@@ -59,9 +59,9 @@ class ResolvedEdit(NamedTuple):
     """Today, which a new entry gets where nobody says otherwise."""
 
 
-def applied(aim: ResolvedEdit, current: bytes | None) -> bytes:
+def applied(target: ResolvedEdit, current: bytes | None) -> bytes:
     """The file after one edit."""
-    edit = aim.edit
+    edit = target.edit
     found = None if current is None else blob_id(current)
     if edit.create and current is not None:
         raise Conflict(
@@ -71,9 +71,9 @@ def applied(aim: ResolvedEdit, current: bytes | None) -> bytes:
         )
     if edit.if_match and not (found or "").startswith(edit.if_match.lower()):
         raise BlobMismatch(edit.path, edit.if_match, found)
-    before = current if current is not None else aim.fresh or None
+    before = current if current is not None else target.fresh or None
     if edit.entry:
-        return _with_entry(aim, before)
+        return _with_entry(target, before)
     data = _with_text(edit, before)
     return _with_fields(edit, data) if edit.set else data
 
@@ -95,30 +95,30 @@ def _with_fields(edit: Edit, data: bytes) -> bytes:
     return text.encode()
 
 
-def _with_entry(aim: ResolvedEdit, before: bytes | None) -> bytes:
+def _with_entry(target: ResolvedEdit, before: bytes | None) -> bytes:
     from gitmem.model.entries.blocks import matching, parse
     from gitmem.model.entries.edit import checked_title, put
 
-    edit = aim.edit
+    edit = target.edit
     body = None if edit.text is None else decoded(edit.path, text_bytes(edit))
-    order = aim.layer.fields if aim.layer else ()
+    order = target.layer.fields if target.layer else ()
     text = decoded(edit.path, before or b"")
     exists = matching(parse(text, order), checked_title(edit.entry))
-    fields = edit.set if exists else _dated(aim, body or "")
-    return put(text, edit.entry, fields, body, order, layer=aim.layer).text.encode()
+    fields = edit.set if exists else _dated(target, body or "")
+    return put(text, edit.entry, fields, body, order, layer=target.layer).text.encode()
 
 
-def _dated(aim: ResolvedEdit, body: str) -> tuple[tuple[str, str], ...]:
+def _dated(target: ResolvedEdit, body: str) -> tuple[tuple[str, str], ...]:
     """The fields of a new entry: one that has days in its form gets today's."""
     from gitmem.model.entries.blocks import DATES, parse
     from gitmem.model.entries.lines import fold
 
-    order = aim.layer.fields if aim.layer else ()
-    given = {fold(name) for name, _ in aim.edit.set}
+    order = target.layer.fields if target.layer else ()
+    given = {fold(name) for name, _ in target.edit.set}
     for entry in parse(f"### x\n{body}", order):
         given |= {fold(name) for name, _ in entry.fields}
     days = [name for name in order if name in DATES and fold(name) not in given]
-    return (*aim.edit.set, *((name, aim.day) for name in days))
+    return (*target.edit.set, *((name, target.day) for name in days))
 
 
 def text_bytes(edit: Edit) -> bytes:
@@ -128,7 +128,7 @@ def text_bytes(edit: Edit) -> bytes:
 
 
 def decoded(path: str, data: bytes) -> str:
-    """A file as text, where parts of it shall change and the rest stay byte for byte."""
+    """A file as text, to change parts of it while the rest stays byte for byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -140,18 +140,18 @@ def decoded(path: str, data: bytes) -> str:
 
 
 class BlobMismatch(Conflict):
-    """The file is no longer the version the caller has seen."""
+    """The file is not the version that the caller names."""
 
     code = "blob-mismatch"
 
-    def __init__(self, path: str, wanted: str, found: str | None) -> None:
+    def __init__(self, path: str, expected: str, found: str | None) -> None:
         now = f"is {found}" if found else "does not exist"
         super().__init__(
-            f"{path} {now}, not {wanted}",
+            f"{path} {now}, not {expected}",
             hint=Hint("read it again (", call("read", path), ") and base your text on that"),
             path=path,
             blob=found,
-            if_match=wanted,
+            if_match=expected,
         )
 
 

@@ -68,16 +68,16 @@ def capture(
     so long for the scan, and after the first edit, which is always taken in, as long again.
     """
     finder = group.note("capture", reason=reason)._replace(extra=((RUN, new_id()),))
-    places = [_place(group, each) for each in paths]
+    targets = [_path_in(group, each) for each in paths]
     if must_exist:
-        for place in places:
-            _check_known(group, place)
-    places = [each for each in places if group.is_memory(each)]
-    if paths and not places:
+        for path in targets:
+            _check_known(group, path)
+    targets = [each for each in targets if group.is_memory(each)]
+    if paths and not targets:
         return CapturedAll((), (), 0)
     work = _Capture(group, finder, wait, seconds)
     work.recover()
-    scan = pending_edits(group, places, until=time.monotonic() + seconds)
+    scan = pending_edits(group, targets, until=time.monotonic() + seconds)
     edits = scan.edits[:most] if most else scan.edits
     if whose and edits:
         work.sign(whose(edits))
@@ -170,7 +170,7 @@ class _Capture:
         return holding
 
 
-def _place(group: Group, path: str) -> str:
+def _path_in(group: Group, path: str) -> str:
     """PATH as the group names it; a name that is in use is judged later: it may be deleted."""
     try:
         return group.relative(path)
@@ -182,20 +182,20 @@ def _place(group: Group, path: str) -> str:
         raise
 
 
-def _check_known(group: Group, place: str) -> None:
+def _check_known(group: Group, path: str) -> None:
     """Refuse a path that is neither in the work tree nor at HEAD: it is a typing mistake."""
-    known = not place or group.repository.snapshot().node(place)
-    if not known and not os.path.lexists(group.worktree / place):
+    known = not path or group.repository.snapshot().node(path)
+    if not known and not os.path.lexists(group.worktree / path):
         raise PathNotFound(
-            f"no file {place!r} in the work tree or in the last commit",
+            f"no file {path!r} in the work tree or in the last commit",
             hint=Hint("see what waits to be captured with ", call("status")),
-            path=place,
+            path=path,
         )
     scope = group.scope(group.repository.snapshot())
-    if scope and not group.is_memory(place):
+    if scope and not group.is_memory(path):
         from gitmem.memory.scope import outside_memory  # only beside other work
 
-        raise outside_memory(scope.scope, place)
+        raise outside_memory(scope.scope, path)
 
 
 def capture_paths(writer: Writer, paths: Iterable[str]) -> tuple[HeldEdit, ...]:
@@ -214,7 +214,7 @@ def capture_edits(writer: Writer, scan: Scan, finder: Note = FINDER) -> tuple[He
 def _in_turn(
     edits: Iterable[PendingEdit], capture: Callable[[PendingEdit], HeldEdit | None]
 ) -> list[HeldEdit]:
-    """Adopt each; one whose place another still holds waits until that one is done."""
+    """Capture each; one whose path another still holds waits until that one is done."""
     held: list[HeldEdit] = []
     waiting, last = list(edits), -1
     while waiting and len(waiting) != last:
@@ -222,15 +222,15 @@ def _in_turn(
         for edit in turn:
             try:
                 holding = capture(edit)
-            except _PlaceTaken:
+            except _PathTaken:
                 waiting.append(edit)
             else:
                 held += [holding] if holding else []
     return [*held, *(HeldEdit(edit.path, "in the way") for edit in waiting)]
 
 
-class _PlaceTaken(Exception):
-    """A folder or a file that is not gone yet stands where this one shall stand."""
+class _PathTaken(Exception):
+    """The path is taken by a folder or file that is not captured as removed yet."""
 
 
 def _captured_edit(writer: Writer, edit: PendingEdit, finder: Note) -> HeldEdit | None:
@@ -243,7 +243,7 @@ def _captured_edit(writer: Writer, edit: PendingEdit, finder: Note) -> HeldEdit 
             result = writer.capture_move(edit.moved_from, edit.path, finder)
             writer.capture(edit.moved_from, finder)  # where it could not be one commit
     except Conflict as error:
-        raise _PlaceTaken from error
+        raise _PathTaken from error
     return result if isinstance(result, HeldEdit) else None
 
 

@@ -1,4 +1,4 @@
-"""The files of a commit with what a plan has made of them so far: several deeds, one commit."""
+"""The files of a commit with the changes of a plan so far: several steps, one commit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Changes = Mapping[str, bytes | None]
 
 
 class Changeset:
-    """What a commit will hold. It is made anew for every plan, and nothing else sees it change."""
+    """The files of a commit to be. Each plan makes its own, so changing it has no effects."""
 
     def __init__(self, snapshot: Snapshot, changed: Changes | None = None) -> None:
         self.snapshot = snapshot
@@ -32,16 +32,16 @@ class Changeset:
         node = self.snapshot.node(path)
         return node is not None and not node.is_folder and node.mode != SUBMODULE
 
-    def places(self, wanted: str) -> Iterator[tuple[str, bool]]:
-        """WANTED, then the same with numbers, and whether each is free; the first free one ends it.
+    def candidates(self, path: str) -> Iterator[tuple[str, bool]]:
+        """PATH, then the same with numbers, and whether each is free; the first free one ends it.
 
         Free is where nothing stands, nor a twin of that name beside it.
         """
-        names = self._names(wanted.rpartition("/")[0])
-        for path in numbered(wanted, 2):
-            name = path.rpartition("/")[2]
+        names = self._names(path.rpartition("/")[0])
+        for candidate in numbered(path, 2):
+            name = candidate.rpartition("/")[2]
             is_free = name not in names and not find_twin(name, names)
-            yield path, is_free
+            yield candidate, is_free
             if is_free:
                 return
 
@@ -78,20 +78,20 @@ class Changeset:
         return self.changes[path] if path in self.changes else self.snapshot.read(path)
 
     def text(self, path: str) -> str:
-        """The file at PATH as text of which parts shall change; no file is an empty one."""
+        """The file at PATH as text, to change parts of it; a missing file is empty."""
         return decoded(path, self.read(path) or b"")
 
     def put(self, path: str, data: bytes) -> None:
-        """Let DATA be the file at PATH, where there is room for it."""
+        """Write DATA to PATH; refused where the path is not free."""
         check_size(path, len(data))
-        if self.changes.get(path) is None:  # else it has its place already
+        if self.changes.get(path) is None:  # else the path is its own already
             made = [each for each, new in self.changes.items() if new is not None]
             gone = {each for each, new in self.changes.items() if new is None}
-            check_place(self.snapshot, path, made, leaving=gone)
+            check_path_free(self.snapshot, path, made, leaving=gone)
         self.changes[path] = data
 
     def drop(self, path: str) -> None:
-        """Let there be no file at PATH; what it said stands elsewhere."""
+        """Remove the file at PATH; its content stands elsewhere."""
         self.changes[path] = None
 
     def move(self, source: str, target: str) -> tuple[tuple[str, str], ...]:
@@ -114,7 +114,7 @@ class Changeset:
         for (_, new), data in zip(pairs, contents, strict=True):
             # Files that are moved together were no twins of each other before, either.
             check_size(new, len(data))
-            check_place(self.snapshot, new, made, leaving=gone)
+            check_path_free(self.snapshot, new, made, leaving=gone)
             self.changes[new] = data
         return tuple(pairs)
 
@@ -142,7 +142,7 @@ class Changeset:
                 check_policy(path, data, self.snapshot.read(path), policy)
 
 
-def check_place(
+def check_path_free(
     snapshot: Snapshot,
     path: str,
     others: Collection[str] = (),
@@ -155,7 +155,7 @@ def check_place(
     """
     if path != FILE and fold(path.partition("/")[0]) == FILE:
         raise PathRefused(
-            f"{path} would stand in the place of the layout, {FILE}",
+            f"{path} would take the name of the layout, {FILE}",
             hint="choose another name",
             path=path,
             rule="layout",
@@ -182,7 +182,7 @@ def check_no_archive(snapshot: Snapshot, layout: Layout, path: str) -> None:
         found = in_the_way(path, folder)
         if found and snapshot.node(found) is None:
             raise PathRefused(
-                f"{path} would stand in the place of the archive, {folder}/",
+                f"{path} would take the name of the archive, {folder}/",
                 hint="choose another name",
                 path=path,
                 rule="archive",

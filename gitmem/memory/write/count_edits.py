@@ -1,4 +1,4 @@
-"""Whether a work tree is exactly what its group holds: a quick look, before anybody searches it.
+"""Count the edits in a work tree; one that is exactly what its commit holds is quick to tell.
 
 It costs one stat for each file, and reads only those that were written when the index was. Most of
 the time the answer is yes, and then there is nothing to count; all else is a question for

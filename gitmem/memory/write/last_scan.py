@@ -1,4 +1,4 @@
-"""Whether anything was touched since a look found nothing to capture: a stat for each file.
+"""Whether a work tree changed since its last scan: one stat for each file.
 
 Most turns of an agent edit no memory. To know that, one stat for each file is enough, and neither
 git nor the layout is read. What is kept is a cache for one project folder. It is never the only
@@ -70,7 +70,7 @@ def unchanged_group(asking: GroupChoice) -> str:
 
 
 def remember_unchanged(asking: GroupChoice, group: str, worktree: str, state: State | None) -> None:
-    """Remember that in STATE there was nothing to capture, unless it is too young to be told."""
+    """Remember that STATE had nothing to capture, unless it is too young to be compared."""
     if state is None or state.newest > state.at - MARGIN:
         return
     row = {"form": FORM, "group": group, "worktree": worktree, "digest": state.digest}
@@ -99,8 +99,8 @@ def _counts(store: str, path: str) -> bool:
         return age < ABANDONED
     with suppress(ValueError, TypeError, KeyError, RecursionError):
         row = _row(path)
-        places = (f"{store}/repos/{row['group']}.git", str(row["worktree"]))
-        return age < KEPT and row["form"] == FORM and all(map(os.path.isdir, places))
+        folders = (f"{store}/repos/{row['group']}.git", str(row["worktree"]))
+        return age < KEPT and row["form"] == FORM and all(map(os.path.isdir, folders))
     return False
 
 

@@ -6,9 +6,8 @@ from gitmem.memory.curate.archive import archive
 from gitmem.memory.entries.targets import Target, movable_path
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
-from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.capture import capture_paths
 from gitmem.memory.write.changeset import Changeset, check_no_archive
-from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_message_text
 from gitmem.model.paths import check_path
@@ -57,7 +56,7 @@ def move(
     with group.writing() as writer:
         # What somebody did to the files comes along, and so does what stands in their way.
         paths = [source, destination(writer.repository.snapshot())]
-        capture_edits(writer, scan_edits(writer.repository, writer.worktree, paths))
+        capture_paths(writer, paths)
         published = writer.publish(plan)
         return Moved(moved=published.result, **published.completion)
 

@@ -105,10 +105,10 @@ def scan_edits(
     until: float = math.inf,
 ) -> Scan:
     """Compare the work tree, or what is at or below the paths UNDER, with HEAD."""
-    places = _outermost(under)
+    roots = _outermost(under)
     for _ in range(ATTEMPTS):
         tip = repository.tip()
-        scan = _Scanner(repository.snapshot(tip), worktree, until).scan(places)
+        scan = _Scanner(repository.snapshot(tip), worktree, until).scan(roots)
         if repository.tip() == tip:
             break  # else a writer was at work meanwhile, and its files would look like edits
     return scan
@@ -116,13 +116,13 @@ def scan_edits(
 
 def _outermost(under: Iterable[str]) -> list[str]:
     """The paths without those that lie below others; the root alone when there are none."""
-    places: list[str] = []
+    roots: list[str] = []
     for each in sorted({path.strip("/") for path in under}):
         if not each:
             return [""]
-        if not places or not each.startswith(f"{places[-1]}/"):
-            places.append(each if is_inside(each) else check_path(each))
-    return places or [""]
+        if not roots or not each.startswith(f"{roots[-1]}/"):
+            roots.append(each if is_inside(each) else check_path(each))
+    return roots or [""]
 
 
 class _Scanner:
@@ -147,14 +147,14 @@ class _Scanner:
         self._claims = _claims(self._repository, worktree) if at_work else None
         self._claimed: list[str] = []
 
-    def scan(self, places: list[str]) -> Scan:
-        """Look at everything at or below PLACES."""
-        missing = {path for place in places for path in self._expected(place)}
+    def scan(self, roots: list[str]) -> Scan:
+        """Look at everything at or below ROOTS."""
+        missing = {path for root in roots for path in self._expected(root)}
         ignored = 0
-        for place in places:
+        for root in roots:
             # Beside other work a name that begins with a dot is nobody's business.
-            ignored += 0 if self._scope else _ignored(self._worktree, place)
-            for path, found in self._things(place):
+            ignored += 0 if self._scope else _ignored(self._worktree, root)
+            for path, found in self._found_at(root):
                 missing.discard(path)
                 if not self._judge(path, found):
                     missing.add(path)
@@ -174,21 +174,21 @@ class _Scanner:
             operation,
         )
 
-    def _expected(self, place: str) -> Iterator[str]:
+    def _expected(self, root: str) -> Iterator[str]:
         """The files of HEAD that the walk of the work tree should come by."""
-        for path, node in self._snapshot.files(place):
+        for path, node in self._snapshot.files(root):
             if node.mode != SUBMODULE and not any(part[0] == "." for part in path.split("/")):
                 self._head[path] = node
                 yield path
 
-    def _things(self, place: str) -> Iterator[tuple[str, os.stat_result]]:
+    def _found_at(self, root: str) -> Iterator[tuple[str, os.stat_result]]:
         try:
-            yield from self._worktree.scan(place, self._scope.keeps if self._scope else None)
+            yield from self._worktree.scan(root, self._scope.keeps if self._scope else None)
         except OSError:
-            self._held[place or "."] = "unreadable"
+            self._held[root or "."] = "unreadable"
 
     def _judge(self, path: str, found: os.stat_result) -> bool:
-        """Sort one thing in; False when it vanished while we looked."""
+        """Classify what was found at PATH; False if it vanished meanwhile."""
         is_folder = stat.S_ISDIR(found.st_mode)
         obstacle = "unreadable" if is_folder else obstacle_in(found)
         node = self._head.get(path)
@@ -302,9 +302,9 @@ class _Scanner:
         rows = ((path, self._indexed(path)) for path in gone)
         known = {entry.stat.ino: path for path, entry in rows if entry}
         found: dict[str, str] = {}
-        for inode, place in self._scope.with_inodes(known) if self._scope and known else ():
-            if self._look(place).oid == gone[known[inode]]:  # else the number was given out again
-                found[known[inode]] = place
+        for inode, path in self._scope.with_inodes(known) if self._scope and known else ():
+            if self._look(path).oid == gone[known[inode]]:  # else the number was given out again
+                found[known[inode]] = path
         return found
 
     def _indexed(self, path: str) -> IndexEntry | None:
@@ -325,9 +325,9 @@ def _claims(repository: Repository, worktree: WorkTree) -> GitClaims:
     return GitClaims(repository, worktree)
 
 
-def _ignored(worktree: WorkTree, place: str) -> int:
-    """How many names below PLACE begin with a dot; our own and git's do not count."""
-    count, folders = 0, [place]
+def _ignored(worktree: WorkTree, root: str) -> int:
+    """How many names below ROOT begin with a dot; our own and git's do not count."""
+    count, folders = 0, [root]
     while folders:
         folder = folders.pop()
         inside = f"{folder}/" if folder else ""

@@ -1,4 +1,4 @@
-"""Recognising a call that was made before: the same operation id, the same request."""
+"""Recognise a call that was made before, by its operation id and its request."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def find_earlier(repository: Repository, operation: str, op: str = "") -> str | 
 
 
 def digest_of(edits: Sequence[Edit]) -> str:
-    """What is asked for, in a few digits: all of it, but for the lines it stood on."""
-    said = [(edit._replace(line=0, text=None), _text(edit)) for edit in edits]
-    return sha1(repr(said).encode("utf-8", "backslashreplace"), usedforsecurity=False).hexdigest()
+    """A digest of a request: of everything but the line numbers of a batch."""
+    facts = [(edit._replace(line=0, text=None), _text(edit)) for edit in edits]
+    return sha1(repr(facts).encode("utf-8", "backslashreplace"), usedforsecurity=False).hexdigest()
 
 
 def _text(edit: Edit) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Where a write goes: a path is taken as it is, a layer knows its own."""
+"""Find the file that a write means: a path as it is given, or the path of a layer."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _at_layer(edit: Edit, layer: Layer, ground: _Ground, now: datetime) -> Resol
     ):
         raise BadInput(f"the text for the layer {layer.name!r} is empty", hint="give a text")
     moment = _moment(edit, now) if edit.date else now
-    path = _place(edit, layer, ground, moment)
+    path = _path_of(edit, layer, ground, moment)
     exists = ground.has(path)
     edit = edit._replace(path=path)
     begun = b""
@@ -174,7 +174,7 @@ def _at_layer(edit: Edit, layer: Layer, ground: _Ground, now: datetime) -> Resol
     return ResolvedEdit(edit, layer, begun, by_name=True)
 
 
-def _place(edit: Edit, layer: Layer, ground: _Ground, moment: datetime) -> str:
+def _path_of(edit: Edit, layer: Layer, ground: _Ground, moment: datetime) -> str:
     if is_glob(layer.path):
         raise BadInput(
             f"the layer {layer.name!r} has many files: {layer.path}",
@@ -209,7 +209,7 @@ def _begun(layer: Layer, now: datetime) -> bytes:
 
 
 def _unused(ground: _Ground, path: str) -> str:
-    """PATH, or with a number: two things may happen in one second."""
+    """PATH, or with a number: two files may be made in one second."""
     return next(free for free in numbered(path) if not ground.has(free))
 
 
@@ -217,8 +217,8 @@ def _moment(edit: Edit, now: datetime) -> datetime:
     from gitmem.model.moments import FORMS, parse_moment
 
     zone = now.tzinfo
-    said = re.sub(r"\A([0-9]{4})([0-9]{2})([0-9]{2})\Z", r"\1-\2-\3", edit.date.strip())
-    found = parse_moment(said, now, zone) if zone else None
+    text = re.sub(r"\A([0-9]{4})([0-9]{2})([0-9]{2})\Z", r"\1-\2-\3", edit.date.strip())
+    found = parse_moment(text, now, zone) if zone else None
     if found is None:
         raise BadInput(f"invalid date {edit.date!r}", hint=FORMS)
     return found.start.astimezone(zone)
@@ -229,7 +229,7 @@ def _journal(edit: Edit, layer: Layer, moment: datetime, *, exists: bool) -> Edi
     fields = dict(edit.set)
     if "date" in layer.fields and not exists:
         fields.setdefault("date", str(moment.date()))
-    order = {name: place for place, name in enumerate(layer.fields)}
+    order = {name: number for number, name in enumerate(layer.fields)}
     ordered = sorted(fields.items(), key=lambda each: order.get(each[0], len(order)))
     edit = edit._replace(set=tuple(ordered), append=exists)
     if exists and edit.text is not None:

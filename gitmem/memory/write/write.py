@@ -10,7 +10,7 @@ from gitmem.errors import BadInput, Damaged
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import check_layout, layout_at
 from gitmem.memory.write.apply import BlobMismatch, Edit, ResolvedEdit, applied, naming_line
-from gitmem.memory.write.changeset import check_no_archive, check_place
+from gitmem.memory.write.changeset import check_no_archive, check_path_free
 from gitmem.memory.write.retries import REQUEST, digest_of, find_earlier, written_then
 from gitmem.memory.write.target import HERE, checked_edit, resolve_edits, target_paths
 from gitmem.model.commit_messages import Note, title_of_change
@@ -107,7 +107,7 @@ def write(
 
 
 class _Request(NamedTuple):
-    """A write as it was asked for: the same for every snapshot that it is planned on."""
+    """The arguments of a write: the same for every snapshot that it is planned on."""
 
     group: Group
     edits: Sequence[Edit]
@@ -167,13 +167,12 @@ def _is_held(writer: Writer, path: str) -> bool:
     """Capture what somebody did to PATH; True when it may not enter git."""
     result = writer.capture(path)
     if result is not None and writer.worktree.look(path).obstacle in GONE_OBSTACLES:
-        from gitmem.memory.write.capture import capture_edits
-        from gitmem.memory.write.open_edits import scan_edits
+        from gitmem.memory.write.capture import capture_paths
 
         # A file became a folder, or the reverse: only together do these edits make sense.
         writer.worktree.prune(f"{path}/.")
         top = path.partition("/")[0]
-        capture_edits(writer, scan_edits(writer.repository, writer.worktree, [top]))
+        capture_paths(writer, [top])
         result = writer.capture(path)
     return isinstance(result, HeldEdit)
 
@@ -210,7 +209,7 @@ def _apply(request: _Request, targets: _Targets) -> _Applied:
         path = each.edit.path
         with naming_line(each.edit):
             if path not in done.before:
-                check_place(snapshot, path, done.files)
+                check_path_free(snapshot, path, done.files)
                 check_no_archive(snapshot, layout, path)
                 try:
                     done.before[path] = snapshot.read(path)

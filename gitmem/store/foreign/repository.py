@@ -204,7 +204,7 @@ class Foreign:
     def _check_form(self) -> None:
         found = unread(self._config)
         if found:
-            raise HistoryUnreadable(found.said)
+            raise HistoryUnreadable(found.why)
         for each in (self.gitdir / "HEAD", self.common / "objects", self.common / "refs"):
             if each.is_symlink():
                 raise HistoryUnreadable(f"{each.name} in its git directory is a link")

@@ -104,8 +104,8 @@ def rewritten(
         word = word if line.startswith(b" ") else line.partition(b" ")[0]
         if word not in (b"tree", b"parent", b"gpgsig", b"gpgsig-sha256", b"mergetag"):
             lines.append(line)
-    said = with_trailers(message.decode("utf-8", "surrogateescape"), extra)
-    return b"\n".join(lines) + b"\n\n" + said.encode("utf-8", "surrogateescape")
+    text = with_trailers(message.decode("utf-8", "surrogateescape"), extra)
+    return b"\n".join(lines) + b"\n\n" + text.encode("utf-8", "surrogateescape")
 
 
 def signature(agent: str, when: datetime, email: str = EMAIL) -> str:

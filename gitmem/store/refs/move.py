@@ -119,9 +119,9 @@ def move_ref(
     holds its lock is given WAIT seconds. Nothing fails behind the rename: what is moved is moved.
     Needs the group's lock.
     """
-    ours, lock, place = _ours(gitdir, name), gitdir / f"{name}.lock", gitdir / name
+    ours, lock, path = _ours(gitdir, name), gitdir / f"{name}.lock", gitdir / name
     clear_dead_lock(gitdir, name)
-    make_folders(place.parent)
+    make_folders(path.parent)
     make_folders(ours.parent)
     try:
         _write(ours, f"{move.new}\n".encode())
@@ -137,12 +137,12 @@ def move_ref(
             for each in _logs_of(name) if move.message else ():
                 logs.enter_context(_logged(gitdir, each, move))
             fault_points.reached("logged")
-            os.rename(lock, place)
+            os.rename(lock, path)
     except BaseException:
         clear_dead_lock(gitdir, name)  # ours alone: nobody else may be kept out by it
         raise
     with suppress(OSError):
-        sync_folder(place.parent)
+        sync_folder(path.parent)
     with suppress(OSError):
         ours.unlink()
 

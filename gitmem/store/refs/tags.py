@@ -60,9 +60,9 @@ def read_tag(repository: Repository, name: str) -> Tag | None:
     if kind != "tag":
         return Tag(name, commit)
     head, _, message = data.partition(b"\n\n")
-    said = next((line for line in head.split(b"\n") if line.startswith(b"tag ")), b"")
-    if _text(said[4:]) != name:  # one bit of packed-refs gives a tag another name
-        repository.trouble[TAGS + name] = f"it calls itself {_text(said[4:])!r}"
+    named = next((line for line in head.split(b"\n") if line.startswith(b"tag ")), b"")
+    if _text(named[4:]) != name:  # one bit of packed-refs gives a tag another name
+        repository.trouble[TAGS + name] = f"it calls itself {_text(named[4:])!r}"
     lines = [line for line in head.split(b"\n") if line.startswith(b"tagger ")]
     if not lines:
         return Tag(name, commit, message=_text(message))

@@ -81,7 +81,7 @@ class Rules(NamedTuple):
 
     policy: Policy
     check: Callable[[Mapping[str, bytes | None]], None]
-    """Refuses files that an operation may not publish; edits by others are never asked about."""
+    """Refuses files that an operation may not publish; edits by others are not checked."""
 
 
 NO_RULES = Rules(policy=lambda snapshot, path: "free", check=lambda files: None)
@@ -184,7 +184,7 @@ class EditCapture:
     def roll_forward(self) -> bool:
         """Let HEAD's files stand again where a `git merge` that failed put older ones back.
 
-        The index tells, until we write it; so each one is asked once, before that.
+        The index tells, until we write it; so each one is looked up once, before that.
         """
         staging, unseen = self._repository.staging, self._publisher.unseen
         index, written = unseen or staging.load()

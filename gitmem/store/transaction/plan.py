@@ -1,4 +1,4 @@
-"""What an operation wants to commit, and what became of it."""
+"""What an operation plans to commit, and the commit that was published."""
 
 from __future__ import annotations
 

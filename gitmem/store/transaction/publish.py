@@ -258,7 +258,7 @@ class Publisher:
         except RefMoved:
             return False
         except Busy:
-            self._moving = False  # it did not: no record shall make that lock look ours
+            self._moving = False  # it did not: no record may make that lock look ours
             raise
         except OSError as error:
             if self._tip_after(error) != commit:  # an exception is not "not written"
@@ -286,7 +286,7 @@ class Publisher:
         changes: dict[str, IndexEntry | None] = {}
         for item in items:
             try:
-                found, as_believed = self.place(item, contents[item.path])
+                found, as_believed = self.install(item, contents[item.path])
             except (OSError, InTheWay):
                 continue
             changes[item.path] = entry(item.path, item.new, found) if item.new else None
@@ -324,7 +324,7 @@ class Publisher:
         self.unfinished = [item._replace(published=True) for item in items]
         self._noted = True
 
-    def place(self, item: Item, data: bytes | None) -> tuple[os.stat_result | None, bool]:
+    def install(self, item: Item, data: bytes | None) -> tuple[os.stat_result | None, bool]:
         """Put one version in; tell its stat, and whether what came out is what was expected."""
         found = None
         if item.old == item.new:
@@ -395,7 +395,7 @@ class Publisher:
     def drop_out(self, item: Item) -> None:
         """Remove what came out for ITEM. Only for what is kept in git."""
         known = self._out.pop(item.temp, None)
-        for where in places_out(item) if known is None else (known,):
+        for where in swapped_paths(item) if known is None else (known,):
             if where:
                 self.let_go(item, where)
 
@@ -449,7 +449,7 @@ def is_expected(out: FileState, item: Item) -> bool:
     return out.absent or (out.oid is not None and out.oid == item.old and not out.busy)
 
 
-def places_out(item: Item) -> tuple[str, str]:
+def swapped_paths(item: Item) -> tuple[str, str]:
     """Where what came out for ITEM can be; the second is where earlier releases always put it."""
     return swapped(item.path, item.temp), beside(item.path, item.temp)
 

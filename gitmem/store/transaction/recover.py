@@ -21,7 +21,7 @@ from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.repository import BRANCH, parse_commit
 from gitmem.store.transaction.capture import EditCapture, new_id, sound
 from gitmem.store.transaction.plan import Plan, Step
-from gitmem.store.transaction.publish import PATIENCE, Publisher, places_out
+from gitmem.store.transaction.publish import PATIENCE, Publisher, swapped_paths
 from gitmem.store.worktree.held import HeldFolder, SetAside
 from gitmem.store.worktree.swap import SWAPPED, path_of, swapped
 from gitmem.store.worktree.worktree import FileState, InTheWay
@@ -166,7 +166,7 @@ class Recovery:
         snapshot = self._repository.snapshot()
         found = []
         for item in items:
-            for where in (f"{place}{end}" for place in places_out(item) for end in ("", "~")):
+            for where in (f"{path}{end}" for path in swapped_paths(item) for end in ("", "~")):
                 state = self._worktree.look(where)
                 known = state.oid is not None and state.oid == item.old
                 if known or (state.data is not None and self._is_part_of(state.data, item.new)):
@@ -220,7 +220,7 @@ class Recovery:
             with suppress(FileNotFoundError), self._worktree.parent(item.path):
                 pass  # raises InTheWay
             exchanged = False
-            for where in (f"{place}{end}" for place in places_out(item) for end in ("", "~")):
+            for where in (f"{path}{end}" for path in swapped_paths(item) for end in ("", "~")):
                 state = self._judge_temp(item, where, patience)
                 if state == "busy":
                     return False
@@ -282,7 +282,7 @@ class Recovery:
         # An obstacle that came after our version is held where it is; one before it makes room.
         if (not stood) if state.obstacle else (state.oid != head and not held):
             self._publisher.drop_out(item)
-            found, expected = self._publisher.place(forward, snapshot.read(item.path))
+            found, expected = self._publisher.install(forward, snapshot.read(item.path))
         standing = None if state.obstacle or held else found
         new = entry(item.path, head, standing) if head else None
         if not expected or not self._publisher.stage({item.path: new}):

@@ -141,7 +141,7 @@ class Writer:
         self._recovery.sweep()
 
     def index_changed(self) -> bool:
-        """True when a person used plain git here since the last writer; asked once."""
+        """True when a person used plain git here since the last writer; True once only."""
         changed = self._publisher.index_changed()
         if changed:
             self._capture.roll_forward()  # before our own write to the index hides what git did
@@ -163,8 +163,8 @@ class Writer:
     def publish(self, planner: Planner[T], *, checked: bool = True) -> Published[T]:
         """Carry out what PLANNER plans; edits that came out of the work tree are committed after.
 
-        CHECKED: the rules of the group are asked about each step; False for what somebody had
-        elsewhere and brings along as it is.
+        CHECKED: the rules of the group judge each step; False for files that somebody had elsewhere
+        and brings along as they are.
         """
 
         def checked_plan(snapshot: Snapshot) -> Plan[T]:

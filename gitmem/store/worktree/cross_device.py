@@ -1,6 +1,6 @@
-"""Moving a thing between a work tree and a folder that may be on another file system.
+"""Move a file or folder between a work tree and a folder that may be on another file system.
 
-There a rename is refused (EXDEV), so the thing is copied. The copy is durable before the original
+There a rename is refused (EXDEV), so it is copied. The copy is durable before the original
 goes, and gets its name only when it is whole: whoever dies on the way leaves the original.
 """
 

@@ -77,10 +77,10 @@ def _rename_over(source: Location, target: Location) -> None:
     os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 
 
-def is_taken(place: Location) -> bool:
+def is_taken(target: Location) -> bool:
     """True when something stands there."""
     try:
-        os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
+        os.stat(target.name, dir_fd=target.folder, follow_symlinks=False)
     except FileNotFoundError:
         return False
     return True

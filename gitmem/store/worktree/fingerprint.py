@@ -34,7 +34,7 @@ class Fingerprint(NamedTuple):
 def fingerprint(root: str, keeps: Keeps | None = None) -> Fingerprint:
     """The looks of the folder ROOT: names that begin with a dot are no memory, but for `.git`.
 
-    With KEEPS, only of files that it wants; a folder that it does not want is not entered.
+    With KEEPS, only of files that it accepts; other folders are not entered.
     """
     rows: list[Row] = [_row(".git", os.lstat(f"{root}/.git"))]
     folders = [root]

@@ -1,8 +1,8 @@
 """Versions that may not enter git, set aside so that a write can go ahead.
 
-Each is a folder `gitmem/held/<id>/` in the git directory with `content` (the thing itself, moved
+Each is a folder `gitmem/held/<id>/` in the git directory with `content` (the version itself, moved
 there) and `meta.json` (path, rule, time, mode). A folder without `content` was left by a process
-that died before the move: the thing still stands where it stood.
+that died before the move: the version still stands where it stood.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class HeldFolder:
     def keep(
         self, worktree: WorkTree, source: str, path: str, rule: str, now: datetime
     ) -> SetAside:
-        """Move the thing at SOURCE out of the work tree, to be remembered as a version of PATH.
+        """Move what is at SOURCE out of the work tree, to be remembered as a version of PATH.
 
         At any moment it stands at SOURCE, or whole in its folder here.
         """

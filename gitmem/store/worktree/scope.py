@@ -96,24 +96,24 @@ class Scoped:
                 return True
         return False
 
-    def with_inodes(self, wanted: Container[int]) -> Iterator[tuple[int, str]]:
+    def with_inodes(self, inodes: Container[int]) -> Iterator[tuple[int, str]]:
         """The files beside memory that have one of the inodes WANTED, as the index cuts them.
 
         Only names are read, and not more than a bound: there may be very many files.
         """
-        seen, folders = 0, [""]
+        count, folders = 0, [""]
         for above in folders:
             with suppress(OSError), os.scandir(f"{self._root}/{above}") as found:
                 for each in found:
-                    seen += 1
+                    count += 1
                     path = f"{above}{each.name}"
-                    if seen > MOST_NAMES:
+                    if count > MOST_NAMES:
                         return
                     if each.name[0] == "." or each.is_symlink():
                         continue
                     if each.is_dir(follow_symlinks=False):
                         folders.append(f"{path}/")
-                    elif each.inode() & WORD in wanted and not self.keeps(path, False):
+                    elif each.inode() & WORD in inodes and not self.keeps(path, False):
                         yield each.inode() & WORD, path
 
     def _says(self, path: str) -> bool:
@@ -122,9 +122,9 @@ class Scoped:
         for depth in range(len(parts) - 1, -1, -1):
             above = "/".join(parts[:depth])
             rules = self._rules_in(above)
-            said = rules.says(path[len(above) + bool(above) :]) if rules else None
-            if said is not None:
-                return said
+            verdict = rules.says(path[len(above) + bool(above) :]) if rules else None
+            if verdict is not None:
+                return verdict
         return False
 
     def _rules_in(self, folder: str) -> IgnoreRules | None:

@@ -32,7 +32,7 @@ _NOFOLLOW = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NOFOLLOW
 
 Keeps = Callable[[str, bool], bool]
-"""Whether a path is wanted; of a folder (True), whether anything below it may be."""
+"""Whether a path counts; for a folder (True), whether anything below it may."""
 
 
 class InTheWay(Exception):
@@ -240,7 +240,7 @@ class WorkTree:
             os.fsync(folder)
 
     def move_out(self, path: str, target: Path) -> None:
-        """Move the thing at PATH, whatever it is, to TARGET outside the work tree."""
+        """Move what is at PATH, a file or a folder, to TARGET outside the work tree."""
         with self.parent(path) as (folder, name):
             try:
                 os.rename(name, target, src_dir_fd=folder)
@@ -252,7 +252,7 @@ class WorkTree:
                 copy_out(folder, name, target)
 
     def move_in(self, source: Path, path: str, mode: int) -> bool:
-        """Move the thing at SOURCE to PATH, unless anything stands there: False, and it stays."""
+        """Move what is at SOURCE to PATH, unless anything stands there: False, and it stays."""
         from gitmem.store.worktree.cross_device import move_in
 
         try:
@@ -268,7 +268,7 @@ class WorkTree:
     ) -> Iterator[tuple[str, os.stat_result]]:
         """Everything below UNDER but folders, with its own stat; dot names are skipped.
 
-        With KEEPS, only files that it wants; a folder that it does not want is not entered.
+        With KEEPS, only files that it accepts; other folders are not entered.
         """
         if not under:
             yield from _scan(os.dup(self._fd), "", keeps)
@@ -328,7 +328,7 @@ def _read_open(fd: int) -> FileState:
 
 
 def obstacle_in(found: os.stat_result) -> str:
-    """Why a thing with this stat cannot enter git; empty for an ordinary file."""
+    """Why a file or folder with this stat cannot enter git; empty for an ordinary file."""
     if stat.S_ISLNK(found.st_mode):
         return "link"
     if stat.S_ISDIR(found.st_mode):
