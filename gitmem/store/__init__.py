@@ -1,1 +1,1 @@
-"""The only room that imports pygit2: repositories, spoken to in paths and bytes."""
+"""Git repositories on disk, in paths and bytes; the only room that imports pygit2."""
