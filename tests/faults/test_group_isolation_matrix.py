@@ -146,7 +146,7 @@ NO_GROUP = {
     "prune", "captured_until", "is_among", "note_captured_until", "extend_captured_until",
     "hand_of", "blob_text", "day_of", "is_chat", "spelled_at", "unmade_files",
     "capture_edits", "age_of", "aged_entries", "ageing_files", "applied", "archive_files",
-    "hold_lock", "resolve_edits", "target_paths",
+    "capture_paths", "hold_lock", "resolve_edits", "target_paths",
     "arrival_of", "by_day", "cache_of", "changed_at", "check_no_archive", "check_path_free",
     "check_states", "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
     "confirmed_files", "dated_part", "dates_at", "dates_of", "day_log", "decoded", "describe",

@@ -207,7 +207,7 @@ def capture_paths(writer: Writer, paths: Iterable[str]) -> tuple[HeldEdit, ...]:
 
 
 def capture_edits(writer: Writer, scan: Scan, finder: Note = FINDER) -> tuple[HeldEdit, ...]:
-    """Take in all that SCAN found, under one lock; tell what is held."""
+    """Capture all that SCAN found, under one lock; return the held edits."""
     return (*scan.held, *_in_turn(scan.edits, lambda edit: _captured_edit(writer, edit, finder)))
 
 
