@@ -69,9 +69,10 @@ def hold_lock(
 
 
 def _capture_all(group: Group, writer: Writer, finder: Note) -> None:
-    from gitmem.memory.write.capture import capture_paths
+    from gitmem.memory.write.capture import capture_edits
+    from gitmem.memory.write.open_edits import scan_edits
 
-    capture_paths(writer, finder=finder)
+    capture_edits(writer, scan_edits(group.repository, writer.worktree), finder)
     writer.restage()
 
 
