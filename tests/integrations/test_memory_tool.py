@@ -359,7 +359,7 @@ class TestTheArchive:
                 do("rename", old_path="/memories/c.md", new_path=path),
             ):
                 assert answer.is_error
-                assert "in the place of the archive" in answer.content
+                assert "the name of the archive" in answer.content
 
         assert not do("delete", path="/memories/c.md").is_error
 

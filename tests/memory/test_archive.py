@@ -116,7 +116,7 @@ def test_one_that_cannot_go_keeps_all(memory: Group) -> None:
     [
         ("decisions#old-plam", NotFound, "no entry"),
         ("never.md#x", PathNotFound, "there is no never.md"),
-        ("never.md", PathNotFound, "there is no never.md"),
+        ("never.md", PathNotFound, "no file or folder .never.md"),
         ("", BadInput, "as a whole"),
         ("laws.md#be-kind", PolicyRefused, "protected"),
         ("laws.md", PolicyRefused, "protected"),
@@ -516,9 +516,9 @@ def test_nothing_new_takes_the_place_of_the_archive(group: Group, path: str) -> 
     put(group, "a.md", "a\n")
     put(group, "facts/b.md", "b\n")
 
-    with pytest.raises(PathRefused, match="in the place of the archive"):
+    with pytest.raises(PathRefused, match="the name of the archive"):
         put(group, f"./{path}", "x\n")
-    with pytest.raises(PathRefused, match="in the place of the archive"):
+    with pytest.raises(PathRefused, match="the name of the archive"):
         move(group, "a.md", path)
 
     remove(group, "a.md")
