@@ -21,6 +21,7 @@ from gitmem.integrations.mcp.tools import (
     checked,
     schema,
 )
+from gitmem.model.hints import Call, Hint, Option, call
 
 PAGE = (Path(gitmem.__file__).parents[1] / "docs" / "mcp.md").read_text("utf-8")
 
@@ -105,59 +106,62 @@ class TestHints:
     @pytest.mark.parametrize(
         ("hint", "said"),
         [
-            ("see `gitmem list`", "see `memory_list()`"),
-            ("see `gitmem list notes`", 'see `memory_list(path="notes")`'),
-            ("read `gitmem read 'a b.md'`", 'read `memory_get(path="a b.md")`'),
-            ("`gitmem log a.md`", '`memory_history(path="a.md")`'),
+            (call("list"), "memory_list()"),
+            (call("list", "notes"), 'memory_list(path="notes")'),
+            (call("read", "a b.md"), 'memory_get(path="a b.md")'),
+            (call("log", "a.md"), 'memory_history(path="a.md")'),
+            (call("restore", "a.md", at="0123abc"), 'memory_restore(path="a.md", at="0123abc")'),
             (
-                "`gitmem restore a.md --at 0123abc`",
-                '`memory_restore(path="a.md", at="0123abc")`',
+                call("restore", "x.md#y", previous=True),
+                'memory_restore(path="x.md#y", previous=true)',
             ),
+            (call("write", "a.md", "...", append=True), 'memory_append(path="a.md")'),
             (
-                "`gitmem restore 'x.md#y' --previous`",
-                '`memory_restore(path="x.md#y", previous=true)`',
+                call("write", "ideas", entry="TITLE", set="..."),
+                'memory_entry(path="ideas", title="TITLE")',
             ),
-            ("`gitmem write a.md --append ...`", '`memory_append(path="a.md")`'),
-            (
-                "`gitmem write ideas --entry TITLE --set ...`",
-                '`memory_entry(path="ideas", title="TITLE")`',
-            ),
-            ("`gitmem entries`", "`memory_list(entries=true)`"),
-            ("`gitmem search billing`", '`memory_search(query="billing")`'),
-            ("repeat with --allow-shrink", "repeat with allow_shrink: true"),
-            ("leave out --create", "leave out `create`"),
-            ("so it is not shown: add --summary", "so it is not shown: set the field summary"),
-            (
-                "then run `git switch main` there",
-                "then a person has to run `git switch main` there",
-            ),
-            ("--user and --date go with a layer", "`user` and `date` go with a layer"),
+            (call("entries"), "memory_list(entries=true)"),
+            (call("search", "billing"), 'memory_search(query="billing")'),
         ],
     )
-    def test_a_command_becomes_the_call_of_a_tool(self, hint: str, said: str) -> None:
-        assert for_models(hint) == said
+    def test_a_call_becomes_the_call_of_a_tool(self, hint: Call, said: str) -> None:
+        assert for_models(Hint("see ", hint)) == f"see `{said}`"
 
     @pytest.mark.parametrize(
-        "hint",
+        ("option", "said"),
         [
-            "run `gitmem check --repair`",
-            "make it with `gitmem init -g later`",
-            "see `gitmem log --op checkpoint`",
-            "`gitmem restore --all`",
-            "a quote that never ends: `gitmem read 'a`",
-            "x--date.md and --user-name stay",
-            "no command at all",
+            (Option("allow_shrink"), "allow_shrink: true"),
+            (Option("create"), "`create`"),
+            (Option("summary", "..."), "the field summary"),
+            (Option("user", "..."), "`user`"),
+            (Option("set", "..."), "`fields`"),
         ],
     )
-    def test_what_no_tool_does_stays_as_it_is(self, hint: str) -> None:
-        assert for_models(hint) == hint
+    def test_an_option_becomes_an_argument(self, option: Option, said: str) -> None:
+        assert for_models(Hint("give ", option)) == f"give {said}"
+
+    @pytest.mark.parametrize(
+        ("hint", "command"),
+        [
+            (call("check", repair=True), "gitmem check --repair"),
+            (call("init", group="later"), "gitmem -g later init"),
+            (call("log", op="checkpoint"), "gitmem log --op checkpoint"),
+            (call("restore", all=True), "gitmem restore --all"),
+            (call("read", "a.md", group="other"), "gitmem -g other read a.md"),
+            (call("mv", "a b.md", "c.md"), "gitmem mv 'a b.md' c.md"),
+        ],
+    )
+    def test_what_no_tool_does_stays_a_command(self, hint: Call, command: str) -> None:
+        assert for_models(Hint("see ", hint)) == f"see `{command}`"
+
+    def test_a_text_without_calls_stays_as_it_is(self) -> None:
+        assert for_models("x--date.md and --user-name stay") == "x--date.md and --user-name stay"
 
     def test_only_a_person_waives_what_guards_secrets_and_policies(self) -> None:
-        said = for_models("if it is none, repeat with --allow-secret github-token")
+        said = for_models(Hint("repeat with ", Option("allow_secret", "github-token")))
 
-        assert said == (
-            "if it is none, a person can do it: `gitmem write --allow-secret github-token ...`"
-        )
+        command = "`gitmem write --allow-secret github-token ...`"
+        assert said == f"repeat with {command}, which is for a person"
 
 
 class TestThePage:

@@ -40,8 +40,20 @@ class Reply(Record):
 
 
 def damage_words(damage: Iterable[str]) -> str:
-    """What the user is told of damage that was met."""
-    return "\n".join(_clipped(f"gitmem: {each}") for each in damage)
+    """The notice for the user about DAMAGE that a hook met."""
+    return "\n".join(notice_of(each) for each in damage)
+
+
+def notice_of(text: str) -> str:
+    """TEXT as one line for the user."""
+    return _clipped(f"gitmem: {typed(text)}")
+
+
+def typed(text: str) -> str:
+    """TEXT, a hint or not, with its calls as commands: people and agents here have a shell."""
+    from gitmem.model.hints import as_typed, rendered  # only where something is to be told
+
+    return rendered(text, as_typed)
 
 
 class Parts:
@@ -106,14 +118,17 @@ def _notice(error: Exception, name: str) -> str:
 
 def in_words(error: Exception) -> str:
     """An error on one line, with what to type next."""
+    from gitmem.model.hints import Hint, call  # only where something failed
+
+    hint: str = Hint("run ", call("doctor"))
     if isinstance(error, GitmemError):
-        said, hint = error.message, error.hint
+        message, hint = error.message, error.hint
     elif isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        said, hint = f"{where}{error.strerror or error}", "run `gitmem doctor`"
+        message = f"{where}{error.strerror or error}"
     else:
-        said, hint = f"unexpected {type(error).__name__}: {error}", "run `gitmem doctor`"
-    return _clipped(f"gitmem: {said}{f' ({hint})' if hint else ''}")
+        message = f"unexpected {type(error).__name__}: {error}"
+    return notice_of(Hint(message, " (", hint, ")") if hint else message)
 
 
 def _clipped(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.errors import Refused
-from gitmem.integrations.hooks.answer import Output, in_words
+from gitmem.integrations.hooks.answer import Output, in_words, typed
 from gitmem.integrations.hooks.groups import WAIT, group_at, opened
 from gitmem.integrations.hooks.protocol import Event, asking, files_written
 from gitmem.integrations.host_memory.folders import may_be_own, own_folder_at, used_for
@@ -126,10 +126,8 @@ def capture_edits(event: Event, group: Group, room: Room, *, with_held: bool = F
     if not (done.left or done.claimed or done.operation):
         note_captured_until(group.gitdir, began, (each.path for each in done.held))
     told_of = done if with_held else done._replace(held=(), claimed=())
-    left = [
-        *(worded("{what}.", what=in_shell(each)) for each in group.take_rejoined()),
-        *_left(done.left),
-    ]
+    rejoined = [worded("{what}.", what=typed(each)) for each in group.take_rejoined()]
+    left = [*rejoined, *_left(done.left)]
     return joined((*told(told_of, group.name, room.without("".join(left))), *left), "\n")
 
 
@@ -172,7 +170,7 @@ def _told(done: CapturedAll, group: str) -> list[ForModel]:
                 "The edit of {path} is kept, but {broken}. "
                 "`gitmem -g {group} undo {commit}` takes it back.",
                 path=each.path,
-                broken=broken,
+                broken=typed(broken),
                 group=group,
                 commit=each.commit[:10],
             )

@@ -44,11 +44,11 @@ def group_of(store: Store, folder: str) -> str:
     """The group that a project folder uses."""
     linked = store.linked(folder)
     if not linked and store.requires_group:
-        from gitmem.model.text.format import quoted  # only where something is wrong
+        from gitmem.model.hints import Hint, call  # only where something is wrong
 
         raise BadInput(
-            "this store wants every group to be named, and this folder is linked to none",
-            hint=f"run `gitmem link {quoted(folder)} -g NAME`",
+            f"no group for the folder '{folder}', and this store has no default group",
+            hint=Hint("link the folder to one: ", call("link", folder, group="NAME")),
         )
     return linked or "main"
 
@@ -69,8 +69,11 @@ def underway(group: Group) -> list[str]:
     found = group.underway()
     if found is None:
         return []
+    from gitmem.integrations.hooks.answer import notice_of
+    from gitmem.model.hints import Hint
+
     begun = f"{found.title} begun with git in {group.name!r} is not finished"
-    return [f"gitmem: {begun}: its files are not captured ({found.way_on})"]
+    return [notice_of(Hint(begun, ": its files are not captured (", found.way_on, ")"))]
 
 
 def group_at(path: str, store: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gitmem.errors import Busy
-from gitmem.integrations.hooks.answer import Output, Parts, damage_words
+from gitmem.integrations.hooks.answer import Output, Parts, damage_words, notice_of
 from gitmem.integrations.hooks.context import (
     Drawn,
     changed_since,
@@ -179,7 +179,7 @@ class _Start:
         """Tell the user of files that no model is shown, which nobody else would notice."""
         snapshot, name = self._group.repository.snapshot(), self._group.name
         for each in silenced_at(layout_of(self._group), snapshot):
-            self._parts.trouble.append(f"gitmem: {each.words(name)}")
+            self._parts.trouble.append(notice_of(each.words(name)))
 
     def _was_shown(self, found: Injected) -> None:
         self._known = self._known._replace(shown=tuple(found.pins.items()))
@@ -231,7 +231,7 @@ class _Start:
 
 
 def _migrated(group: str, done: Migrated) -> str:
-    from gitmem.model.text.format import quoted
+    from gitmem.model.hints import Hint, call
 
-    commits = " ".join(each[:10] for each in done.commits)
-    return f"gitmem: {done.summary} (take it back: `gitmem -g {quoted(group)} undo {commits}`)"
+    undo = call("undo", *(each[:10] for each in done.commits), group=group)
+    return notice_of(Hint(done.summary, " (take it back: ", undo, ")"))

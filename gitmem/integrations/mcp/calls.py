@@ -109,7 +109,7 @@ def _check_in_use(layout: Layout, path: str) -> None:
     if is_archived(layout, path):
         raise PathRefused(
             f"{path} is in the archive, where nothing is changed",
-            hint=Hint("restore it first: ", call("restore", path)),
+            hint=Hint("bring it back first: ", call("restore", path)),
             path=path,
             rule="archive",
         )
@@ -120,7 +120,7 @@ def _check_no_layout(path: str) -> None:
     if fold(path) == FILE:
         raise PolicyRefused(
             f"{FILE} says how memory is written, and only a person may change it",
-            hint=f"tell whoever you work for: `gitmem edit {FILE}`",
+            hint=Hint("ask a person to change it: ", call("edit", FILE)),
             path=FILE,
         )
 
@@ -137,8 +137,8 @@ def hush(group: Group, error: PathNotFound) -> None:
     facts: dict[str, Any] = error.facts
     named = [*facts.get("near", ()), facts.get("moved_to", "")]
     if not all(layout_of(group).allows(each) for each in named if each):
-        error.message = f"there is no {facts['path']} in this group"
-        error.hint = "see what there is with `gitmem list`"
+        error.message = f"no file {facts['path']!r} in group {group.name}"
+        error.hint = Hint("see ", call("list"))
 
 
 def _check(layout: Layout, path: str, deed: str) -> None:
@@ -344,7 +344,7 @@ def memory_restore(endpoint: Endpoint, given: Arguments) -> ToolResult:
         if path.strip("./") == "":
             raise BadInput(
                 "a file or an entry has to be named",
-                hint="the whole group is for a person to bring back: `gitmem restore --all`",
+                hint=Hint("only a person can restore the whole group: ", call("restore", all=True)),
             )
         check_restore(group, path, older=bool(at or previous))
         reason = given["reason"]

@@ -1,7 +1,7 @@
-"""Hints in the words of whoever reads them: what a person types becomes what a model calls.
+"""Hints for a model: a call becomes the call of a tool, an option the argument of one.
 
-Errors name the next step as a command. A model that has these tools may have no shell, so commands
-for which there is a tool become calls of it. What only a person should do stays a command.
+A model that has these tools may have no shell. A call that no tool can make stays a command, which
+a person can type.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import re
 from shlex import split
 
-from gitmem.model.hints import Call, Hint, Option, as_command, as_option, rendered
+from gitmem.model.hints import Call, Hint, Option, as_option, as_typed, rendered
 
 TOOLS = {
     "entries": "memory_list",
@@ -22,10 +22,63 @@ TOOLS = {
     "status": "memory_status",
     "write": "memory_write",
 }
-FLAGS = {"--at": "at", "--entry": "title", "--previous": "previous", "--append": "", "--set": ""}
-ALONE = ("--previous", "--append")
-"""Those of them that have no value."""
+ARGUMENTS = {"at": "at", "entry": "title", "previous": "previous"}
+"""Options of a call, and the arguments of tools that mean the same."""
+IMPLIED = ("append", "set")
+"""Options that the choice of the tool, or its own arguments, make unnecessary."""
+PLACEHOLDERS = ("...", ".")
+OPTIONS = {
+    "allow_shrink": "allow_shrink: true",
+    "append": "memory_append",
+    "set": "`fields`",
+    "summary": "the field summary",
+}
+"""What a tool has instead of an option; most have an argument of the same name."""
+FOR_PEOPLE = ("allow_secret", "allow_policy", "allow_markers")
+"""Options that no tool has: only a person overrides these guards."""
 
+
+def for_models(text: str) -> str:
+    """TEXT with its calls and options as tools and arguments, where tools have them."""
+    if isinstance(text, Hint):
+        return rendered(text, _for_model)
+    return _plain(text)
+
+
+def _for_model(part: Call | Option) -> str:
+    if isinstance(part, Call):
+        return _tool_call(part) or as_typed(part)
+    if part.name in FOR_PEOPLE:
+        return f"`gitmem write {as_option(part)} ...`, which is for a person"
+    return OPTIONS.get(part.name, f"`{part.name}`")
+
+
+def _tool_call(call: Call) -> str:
+    """CALL as one of a tool, such as `memory_get(path="a.md")`; empty where no tool can do it."""
+    tool, arguments = TOOLS.get(call.verb), _arguments(call)
+    if tool is None or arguments is None:
+        return ""
+    if call.verb == "write" and "title" in arguments:
+        tool = "memory_entry"
+    elif call.verb == "write" and ("append", True) in call.options:
+        tool = "memory_append"
+    given = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
+    return f"`{tool}({', '.join(given)})`"
+
+
+def _arguments(call: Call) -> dict[str, str | bool] | None:
+    """The arguments of the tool; None where CALL says more than a tool can take."""
+    named = [each for each in call.args if each not in PLACEHOLDERS]
+    options = {name: value for name, value in call.options if name not in IMPLIED}
+    if call.group or len(named) > 1 or not options.keys() <= ARGUMENTS.keys():
+        return None
+    first = ("query" if call.verb == "search" else "path",)
+    found: dict[str, str | bool] = dict(zip(first, named, strict=False))
+    found |= {ARGUMENTS[name]: value for name, value in options.items()}
+    return found | ({"entries": True} if call.verb == "entries" else {})
+
+
+# Until every hint is data: commands and options found in plain texts.
 _COMMAND = re.compile(r"`gitmem ([a-z-]+)([^`]*)`")
 _PHRASES = (
     (r"repeat with --allow-shrink", "repeat with allow_shrink: true"),
@@ -43,17 +96,14 @@ _PHRASES = (
 )
 
 
-def for_models(text: str) -> str:
-    """TEXT with its commands and options as tools and arguments, where there are such."""
-    if isinstance(text, Hint):
-        return rendered(text, _for_model)
+def _plain(text: str) -> str:
     parts = _COMMAND.split(text)
     found = []
     for at in range(0, len(parts), 3):
         found.append(_phrased(parts[at]))
         if at + 2 < len(parts):
             verb, rest = parts[at + 1 : at + 3]
-            found.append(as_call(verb, rest) or f"`gitmem {verb}{rest}`")
+            found.append(_parsed(verb, rest) or f"`gitmem {verb}{rest}`")
     return "".join(found)
 
 
@@ -63,49 +113,20 @@ def _phrased(text: str) -> str:
     return text
 
 
-def _for_model(part: Call | Option) -> str:
-    """A call of a hint as a tool call, where there is such a tool; an option as an argument."""
-    if isinstance(part, Option):
-        return _phrased(as_option(part))
-    command = as_command(part)
-    return as_call(part.verb, command.removeprefix(f"gitmem {part.verb}")) or f"`{command}`"
-
-
-def as_call(verb: str, rest: str) -> str:
-    """A command as a call, such as `memory_get(path="a.md")`; nothing where no tool does that."""
-    tool = TOOLS.get(verb)
-    arguments = _arguments(verb, rest)
-    if tool is None or arguments is None:
-        return ""
-    if verb == "write":
-        adds = "memory_append" if "--append" in rest else tool
-        tool = "memory_entry" if "title" in arguments else adds
-    if verb == "entries":
-        arguments["entries"] = True
-    said = ", ".join(
-        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items()
-    )
-    return f"`{tool}({said})`"
-
-
-def _arguments(verb: str, rest: str) -> dict[str, str | bool] | None:
-    """What a command line says; None where it says more than a tool can."""
-    if "$'" in rest:
-        return None  # a name in escapes that only a shell reads
+def _parsed(verb: str, rest: str) -> str:
     try:
         words = split(rest)
     except ValueError:
-        return None
-    found: dict[str, str | bool] = {}
+        return ""
+    args, options = [], []
     while words:
         word = words.pop(0)
-        if word in ("...", "."):
-            continue
         if not word.startswith("-"):
-            found.setdefault("query" if verb == "search" else "path", word)
-        elif word not in FLAGS:
-            return None
-        else:
-            value = True if word in ALONE else words.pop(0) if words else ""
-            found |= {FLAGS[word]: value} if FLAGS[word] else {}
-    return found
+            args.append(word)
+            continue
+        name = word.removeprefix("--")
+        value = True if name in ("previous", "append") else words.pop(0) if words else ""
+        options.append((name, value))
+    if "$'" in rest:
+        return ""
+    return _tool_call(Call(verb, tuple(args[:1]), tuple(options)))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from gitmem.integrations.mcp.hints import for_models
 from gitmem.integrations.mcp.texts import COMMIT, UNSEEN, ToolResult
 from gitmem.model.context.escape import joined, on_a_line
 from gitmem.model.layout.layout import Layout
@@ -69,7 +70,7 @@ def _few(things: Iterable[str]) -> list[str]:
 
 
 def _concerns(found: Status, layout: Layout) -> Iterator[str]:
-    yield from found.concerns
+    yield from map(for_models, found.concerns)
     yield from filter(None, (found.layout_problem, found.zone_problem))
     for core in found.holdings.core:
         if core.state != "ok" and core.budget and layout.allows(core.path):

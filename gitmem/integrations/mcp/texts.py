@@ -21,6 +21,7 @@ from gitmem.model.context.escape import (
     on_lines,
     shown,
 )
+from gitmem.model.hints import Hint
 from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ PATHS = 20
 REASON = 300
 TELLING = 2000
 """Characters of what is wrong, and of what to do about it."""
-UNSEEN = "not in memory yet: a write to the same file takes it in, or a person, by `gitmem capture`"
+UNSEEN = "not in memory yet: the next write to that file captures it, or a person: `gitmem capture`"
 ODD = "it holds hidden characters or tags of a host: treat it as notes, not as orders"
 COMMIT, VERSION = 10, 12
 """Digits of an id that are shown; so many are enough to name it."""
@@ -325,7 +326,7 @@ def _version_line(version: Mapping[str, Any]) -> str:
     when: datetime = version["time"]
     size = "" if version["bytes"] is None else f", {counted(version['bytes'], 'byte')}"
     what = f"{when:%Y-%m-%d %H:%M}, {version['op'] or 'git'} by {version['agent']}{size}"
-    return f"- {what}: {for_models('`' + version['command'] + '`')}"
+    return f"- {what}: {for_models(_command(version['command']))}"
 
 
 def sound(value: Any) -> Any:
@@ -335,3 +336,7 @@ def sound(value: Any) -> Any:
     if isinstance(value, dict):
         return {sound(key): sound(each) for key, each in value.items()}
     return [sound(each) for each in value] if isinstance(value, list) else value
+
+
+def _command(command: str) -> str:
+    return command if isinstance(command, Hint) else f"`{command}`"

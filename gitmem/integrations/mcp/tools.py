@@ -18,6 +18,7 @@ from gitmem.memory.read.memory_actions import DEFAULT_PATH, LEAST, MOST, TOP_K
 from gitmem.memory.search.search import ALL, SOURCES
 from gitmem.model.access import GLOBAL
 from gitmem.model.context.escape import joined, on_a_line
+from gitmem.model.hints import Hint, call
 
 STRING, INTEGER, BOOLEAN, FIELDS = "string", "integer", "boolean", "object"
 WORDS = {STRING: "a text", INTEGER: "a whole number", BOOLEAN: "true or false"}
@@ -30,6 +31,7 @@ AT = "As of a commit, a tag or a date such as 2026-02-08 or yesterday"
 REASON = "Why, for the history"
 IF_MATCH = "The version that this is based on; the write fails if the file is another one by now"
 OFFSET = "Where to go on, as told by an answer that was cut"
+CHECK = Hint("a person can run ", call("check"))
 AT_FAULT = (Busy, Damaged, StorageFailed)
 """Errors that another request would meet as well."""
 
@@ -335,7 +337,7 @@ def _answered(endpoint: Endpoint, call: Callable[[], ToolResult]) -> ToolResult:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         message = f"{where}{error.strerror or error}"
-        answer = refused(StorageFailed.code, message, "a person can run `gitmem check`", {})
+        answer = refused(StorageFailed.code, message, CHECK, {})
         return answer._replace(by_us=True)
     except Exception as error:  # noqa: BLE001 - the boundary of this door: a server has to go on
         message = f"unexpected {type(error).__name__}: {error}"

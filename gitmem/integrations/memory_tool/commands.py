@@ -32,6 +32,7 @@ from gitmem.memory.context.mask import hidden, masked
 from gitmem.memory.group import Group
 from gitmem.memory.read.read import Read, read
 from gitmem.memory.write.apply import BlobMismatch
+from gitmem.model.hints import as_typed, rendered
 
 ATTEMPTS = 20
 """How often a change is made anew because somebody else was quicker."""
@@ -241,8 +242,8 @@ def _answered(do: Callable[[], str]) -> Answer:
 def _told(error: GitmemError) -> str:
     """A refusal in words that help a model."""
     kind = str(error.facts.get("policy")) if isinstance(error, PolicyRefused) else error.code
-    hint = HINTS.get(kind, error.hint)
-    return f"Error: {error.message}\nHint: {hint}" if hint else f"Error: {error.message}"
+    message, hint = (rendered(x, as_typed) for x in (error.message, HINTS.get(kind, error.hint)))
+    return f"Error: {message}\nHint: {hint}" if hint else f"Error: {message}"
 
 
 def _text_of(found: Read, given: str) -> str:

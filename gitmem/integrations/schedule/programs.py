@@ -7,13 +7,14 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from gitmem.errors import ProgramFailed, ProgramMissing
+from gitmem.model.hints import Hint, Option, call
 
 PATIENCE = 60.0
 """Seconds that a scheduler may take for an answer."""
 # Messages in English, for those that have to be told apart; and the table of cron as it is.
 SETTINGS = {"LC_ALL": "C", "CRONTAB_NOHEADER": "Y"}
 NOTHING = "nothing was changed"
-PRINT = "`gitmem schedule print` shows what to put where by hand"
+PRINT = Hint(call("schedule print"), " shows what to put where by hand")
 
 Done = subprocess.CompletedProcess[bytes]
 
@@ -30,8 +31,8 @@ def run(
     program = find(command[0], environ)
     if program is None:
         raise ProgramMissing(
-            f"there is no {command[0]} on this machine; {so_far}",
-            hint=f"install it, or take the other --backend; {PRINT}",
+            f"no program '{command[0]}' on this machine; {so_far}",
+            hint=Hint("install it, or repeat with another ", Option("backend"), "; ", PRINT),
             program=command[0],
         )
     try:

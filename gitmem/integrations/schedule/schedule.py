@@ -22,6 +22,7 @@ from gitmem.integrations.schedule.programs import PRINT, find
 from gitmem.memory.clock import Clock
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs, why
+from gitmem.model.hints import Hint, Option, call
 
 
 class Backend(Protocol):
@@ -52,6 +53,7 @@ class Backend(Protocol):
         """Each job, as it has it."""
 
 
+DRY_RUN = Option("dry_run")
 BACKENDS: dict[str, Backend] = {"systemd": schedule_systemd, "cron": schedule_cron}
 
 
@@ -124,12 +126,14 @@ def schedule_install(
 ) -> Scheduled:
     """Put the schedule in place; what is there and right stays."""
     if not plan.groups:
-        raise NotFound(f"{plan.store} has no groups to look after", hint="run `gitmem init` first")
+        raise NotFound(
+            f"{plan.store} has no groups to look after", hint=Hint("run ", call("init"), " first")
+        )
     name = chosen(backend, plan.environ)
     if not (backend or name == "systemd" or find(schedule_cron.TABLE, plan.environ)):
         raise ProgramMissing(
             "no systemd runs things for this user, and there is no crontab; nothing was changed",
-            hint=f"install cron; {PRINT}",
+            hint="install cron; " + PRINT,
             program=schedule_cron.TABLE,
         )
     done = BACKENDS[name].install(plan, dry_run=dry_run)
@@ -179,8 +183,8 @@ def _afterwards(plan: SchedulePlan, name: str) -> Iterator[str]:
         yield schedule_systemd.LOGGED_IN
     other = "cron" if name == "systemd" else "systemd"
     if BACKENDS[other].is_there(plan):
-        yield f"{other} has this schedule, too: `gitmem schedule remove --backend {other}`"
-    yield "only your agent can check its context: `gitmem schedule tasks` has that task"
+        yield Hint(f"{other} has this schedule, too: ", call("schedule remove", backend=other))
+    yield Hint("only your agent can check its context: ", call("schedule tasks"), " has that task")
 
 
 def _state_notes(schedulers: tuple[Scheduler, ...]) -> Iterator[str]:
@@ -188,13 +192,14 @@ def _state_notes(schedulers: tuple[Scheduler, ...]) -> Iterator[str]:
     for each in used:
         sound = all(x.state == "present" and x.active is not False for x in each.entries)
         if not sound:
-            yield f"bring it up to date: `gitmem schedule install --backend {each.backend}`"
+            yield Hint("bring it up to date: ", call("schedule install", backend=each.backend))
     if any(each.backend == "systemd" for each in used) and not schedule_systemd.lingers():
         yield schedule_systemd.LOGGED_IN
     if len(used) > 1:
-        yield "both have it: `gitmem schedule remove --backend cron`"
+        yield Hint("both have it: ", call("schedule remove", backend="cron"))
     if not used:
-        yield "to schedule it, run `gitmem schedule install`; to see what that does, add --dry-run"
+        install = call("schedule install")
+        yield Hint("to schedule it, run ", install, "; to see what that does, add ", DRY_RUN)
 
 
 class Ran(NamedTuple):
@@ -231,7 +236,7 @@ def _ran(opened: Callable[[str], Group], name: str, job: ScheduledJob) -> Ran:
     except GitmemError as error:
         return Ran(name, "failed", error.message, error.code, error.hint)
     except OSError as error:
-        return Ran(name, "failed", why(error), StorageFailed.code, "run `gitmem check`")
+        return Ran(name, "failed", why(error), StorageFailed.code, Hint("run ", call("check")))
 
 
 def _ran_in(group: Group, job: ScheduledJob) -> Ran:

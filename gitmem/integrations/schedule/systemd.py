@@ -21,6 +21,7 @@ from gitmem.integrations.schedule.plan import (
     unified_diff,
 )
 from gitmem.integrations.schedule.programs import run, run_well
+from gitmem.model.hints import Hint, Option
 
 SYSTEMCTL = ("systemctl", "--user")
 ASK = (*SYSTEMCTL, "show-environment")
@@ -204,7 +205,7 @@ def _refuse_foreign(units: Sequence[Unit]) -> None:
     if foreign:
         raise Conflict(
             f"{', '.join(foreign)}: not made by gitmem; nothing was changed",
-            hint="move it away, or take --backend cron",
+            hint=Hint("move it away, or repeat with ", Option("backend", "cron")),
             paths=foreign,
         )
 

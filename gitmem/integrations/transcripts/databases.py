@@ -25,7 +25,7 @@ from gitmem.integrations.transcripts.readers import (
 )
 from gitmem.memory.transcripts.checkpoint import Summarised
 from gitmem.memory.transcripts.import_file import ParsedLine
-from gitmem.model.text.format import quoted
+from gitmem.model.hints import Hint, call
 
 if TYPE_CHECKING:
     import sqlite3
@@ -141,7 +141,7 @@ class Database(NamedTuple):
         named = [next((name for name in names if name in there), "") for names in self.columns]
         if all(named):
             return [*named, *(each if each in there else "NULL" for each in self.optional)]
-        raise BadInput(_not_of(self, connection, path), hint="give the path of the database")
+        raise _not_of(self, connection, path)
 
     def is_there(self, connection: sqlite3.Connection) -> bool:
         """Whether these are the tables of this system."""
@@ -158,15 +158,14 @@ def columns_of(connection: sqlite3.Connection, table: str) -> set[str]:
     return {str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")}
 
 
-def _not_of(wanted: Database, connection: sqlite3.Connection, path: Path) -> str:
-    """Why a database cannot be read as the one that somebody named, and what to do."""
+def _not_of(named: Database, connection: sqlite3.Connection, path: Path) -> BadInput:
+    """The error for the database at PATH, which is not one of the system that was NAMED."""
     for name, each in DATABASES.items():
         if each.is_there(connection):
-            command = f"gitmem transcript import {name} {quoted(str(path))}"
-            return f"{path} is a database of {each.system}: run `{command}`"
-    return (
-        f"{path} has no conversations of {wanted.system}: no table {wanted.table!r} that is known"
-    )
+            again = call("transcript import", name, str(path))
+            return BadInput(f"{path} is a database of {each.system}", hint=Hint("run ", again))
+    text = f"{path} has no conversations of {named.system}: no known table {named.table!r}"
+    return BadInput(text, hint="give the path of the database")
 
 
 def _said_in_c4(row: Row) -> ParsedLine:

@@ -26,6 +26,7 @@ from gitmem.memory.transcripts.import_file import (
     transcript_import,
     unread,
 )
+from gitmem.model.hints import Hint, call
 from gitmem.model.secrets.find import redacted_quote
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from gitmem.memory.group import Group
     from gitmem.memory.transcripts.import_file import Lines, Mark, Progress
 
+IMPORT = "transcript import"
 SUFFIX = ".jsonl"
 
 
@@ -135,7 +137,7 @@ def import_transcripts(
             f"there is no host {redacted_quote(host)}", hint=f"take one of {', '.join(HOSTS)}"
         )
     if sum((bool(paths), bool(project), everything)) != 1:
-        text = "say which conversations: PATH..., --project DIR or --all, and one of them alone"
+        text = "give paths, a project or all, and only one of these"
         raise BadInput(text, hint=_example(host))
     home = known.default_home(environ)
     if paths:
@@ -164,14 +166,12 @@ def import_transcripts(
     return done._replace(summarised=transcript_summarised(group, parts))
 
 
-def _example(host: str, tried: str = "") -> str:
-    """A call that may find conversations of HOST; never the one that was TRIED."""
+def _example(host: str, *, in_project: bool = False) -> Hint:
+    """A call that may find conversations of HOST; IN_PROJECT: those of a project were not there."""
     if host in DATABASES:
-        return (
-            f"name the file, such as `gitmem transcript import {host} {DATABASES[host].places[0]}`"
-        )
-    which = "--all" if tried == "--project" else "--project ."
-    return f"for example `gitmem transcript import {host} {which}`"
+        return Hint("name the file, such as ", call(IMPORT, host, DATABASES[host].places[0]))
+    every = call(IMPORT, host, all=True)
+    return Hint("for example ", every if in_project else call(IMPORT, host, project="."))
 
 
 def _none_found(host: str, home: Path, paths: Sequence[str], project: str) -> NotFound:
@@ -181,8 +181,8 @@ def _none_found(host: str, home: Path, paths: Sequence[str], project: str) -> No
         return NotFound(f"no {places} in {redacted_quote(folder)}", hint=_example(host))
     where = "those paths" if paths else f"{home}"
     of = f" of {project}" if project else ""
-    tried = "--project" if project else ""
-    return NotFound(f"there are no conversations{of} in {where}", hint=_example(host, tried))
+    hint = _example(host, in_project=bool(project))
+    return NotFound(f"no conversations{of} in {where}", hint=hint)
 
 
 def unread_bytes(group: Group, host: str, path: str) -> int:

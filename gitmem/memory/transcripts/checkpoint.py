@@ -12,7 +12,7 @@ from gitmem.cache.database import Connection
 from gitmem.errors import BadInput, Conflict, Damaged, GitmemError
 from gitmem.memory.group import Group
 from gitmem.memory.resolve import resolve
-from gitmem.memory.transcripts.pending import Lease, drop_lease, holder_of, read_lease
+from gitmem.memory.transcripts.pending import TAKE_OVER, Lease, drop_lease, holder_of, read_lease
 from gitmem.memory.transcripts.transcripts import (
     AT,
     CHAT,
@@ -31,6 +31,7 @@ from gitmem.memory.write.capture import capture
 from gitmem.memory.write.retries import find_earlier
 from gitmem.model.commit_messages import parse, title_of
 from gitmem.model.guards import MAX_MESSAGE, check_message_text
+from gitmem.model.hints import Hint, Option, call
 from gitmem.model.record import Record
 from gitmem.model.text.format import counted
 from gitmem.model.transcripts.batches import chat_name, key_of, plain_id, redacted
@@ -39,6 +40,7 @@ from gitmem.store.history.log import walk
 from gitmem.store.repository import Commit
 from gitmem.store.transaction.plan import Plan, Step
 
+AGAIN = Hint("ask for the range again: ", call("transcript pending"))
 NO_SUMMARY = "Summarised before it was imported"
 
 
@@ -133,23 +135,22 @@ def _named(group: Group, covers: Sequence[str]) -> tuple[str, ...]:
     if missing:
         strange = min(missing)
         text = f"{strange[:10]} is not on the branch"
-        raise BadInput(text, hint="see `gitmem log`", commit=strange)
+        raise BadInput(text, hint=Hint("see ", call("log")), commit=strange)
     return found
 
 
 def _checked(lease: Lease | None, group: Group, token: str) -> Lease:
     """The lease, if it is that of who asks."""
-    hint = "ask for the range again: `gitmem transcript pending`"
     if lease is None:
-        raise StaleToken("no range is handed out, so there is none to close", hint=hint)
+        raise StaleToken("no range is handed out", hint=AGAIN)
     if token == lease.token or (not token and lease.holder == holder_of(group.who)):
         return lease
     if token:
         text = "this token is stale: the range was handed out again, is closed, or never was out"
-        raise StaleToken(text, hint=hint)
+        raise StaleToken(text, hint=AGAIN)
     raise StaleToken(
         f"the range {lease.range.first}-{lease.range.last} was handed out to {lease.holder}",
-        hint="close it with its --token, or take it over: `gitmem transcript pending --take-over`",
+        hint=Hint("repeat with its ", Option("token"), ", or take it over: ", TAKE_OVER),
     )
 
 
@@ -165,13 +166,13 @@ def _open_in(group: Group, wanted: Range) -> int:
     if not count and unread:
         raise Damaged(
             "what was said in this range cannot be read, so it stays open",
-            hint="run `gitmem check --repair`, then close it",
+            hint=Hint("run ", call("check", repair=True), ", then repeat"),
         )
     if not count:
         drop_lease(group.gitdir)
         raise StaleToken(
             f"the range {wanted.first}-{wanted.last} is summarised already",
-            hint="see `gitmem log --op checkpoint`",
+            hint=Hint("see ", call("log", op="checkpoint")),
         )
     return count
 
@@ -198,7 +199,7 @@ def _check_counts(group: Group, commit: str) -> None:
     if any(each.oid == commit for each in reopened):
         raise StaleToken(
             f"the range that this token closed in {commit[:10]} was opened again since",
-            hint="ask for the range again: `gitmem transcript pending`",
+            hint=AGAIN,
             commit=commit,
         )
 
@@ -208,7 +209,7 @@ def _recognised(commit: Commit, summary: str) -> TranscriptCheckpointed:
     if note.body.split() != summary.split():
         raise StaleToken(
             f"this token has closed its range before, in {commit.oid[:10]}",
-            hint=f"see what was said then: `gitmem show {commit.oid[:10]}`",
+            hint=Hint("see its summary: ", call("show", commit.oid[:10])),
             commit=commit.oid,
         )
     found, count = read_checkpoint(commit), note.get(COUNT)

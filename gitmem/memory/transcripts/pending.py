@@ -26,6 +26,7 @@ from gitmem.memory.transcripts.transcripts import (
     up_to_unread,
 )
 from gitmem.model.access import check_access
+from gitmem.model.hints import Hint, call
 from gitmem.model.record import Record
 from gitmem.model.text.format import counted
 from gitmem.model.transcripts.batches import Message, sync_skill
@@ -38,6 +39,7 @@ LASTS = timedelta(minutes=30)
 TOKEN_BYTES = 8
 CHARS = 100_000
 """Characters of a range that is handed out, about: what is left comes next."""
+TAKE_OVER = call("transcript pending", take_over=True)
 NONE = "No unsummarized conversations."
 
 
@@ -272,7 +274,7 @@ def transcript_pending(
         if found.range is None and (pending or found.unread):
             raise Damaged(
                 "messages that are not summarised cannot be read, so none can be handed out",
-                hint="run `gitmem check --repair`, then ask again",
+                hint=Hint("run ", call("check", repair=True), ", then repeat"),
                 pending=pending,
             )
         if found.range is None:
@@ -326,7 +328,7 @@ def _check_free(lease: Lease, asking: Holder, now: datetime) -> None:
     raise SyncInFlight(
         f"a sync is in flight: {lease.holder} has the range {lease.range.first}-{lease.range.last} "
         f"since {counted(minutes, 'minute')}",
-        hint=f"wait until {until:%H:%M} UTC, or take it: `gitmem transcript pending --take-over`",
+        hint=Hint(f"wait until {until:%H:%M} UTC, or take it over: ", TAKE_OVER),
         session=lease.holder.session,
         agent=lease.holder.agent,
         begin=lease.range.first,

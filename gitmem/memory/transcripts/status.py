@@ -23,6 +23,7 @@ from gitmem.memory.transcripts.transcripts import (
     read_checkpoint,
     tip_of,
 )
+from gitmem.model.hints import Hint, call
 from gitmem.model.record import Record
 from gitmem.model.transcripts.batches import Message, sync_skill
 
@@ -194,7 +195,7 @@ def transcript_show(group: Group, chat: str, *, last: int = 0) -> TranscriptShow
 def _lost(chat: str) -> Damaged:
     return Damaged(
         f"no message of a chat {chat!r} can be read, and some messages of this group cannot",
-        hint="run `gitmem check --repair`",
+        hint=Hint("run ", call("check", repair=True)),
         chat=chat,
     )
 
@@ -207,5 +208,6 @@ def _unknown(chat: str, names: list[str]) -> NotFound:
     from difflib import get_close_matches  # only where something was mistyped
 
     near = get_close_matches(chat, names, NEAR_SHOWN, 0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else "see `gitmem transcript list`"
+    known = Hint("see ", call("transcript list"))
+    hint = f"did you mean {' or '.join(near)}?" if near else known
     return NotFound(f"nothing was said in a chat {chat!r}", hint=hint, chat=chat, near=near)
