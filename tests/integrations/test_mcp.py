@@ -193,7 +193,7 @@ class TestWriting:
         told = memory.server.done("memory_append", path="a.md", text="two", group=memory.group.name)
 
         assert memory.stands("a.md") == "one\nmine\ntwo\n"
-        assert "note: an edit of a.md was found and committed first" in told.text
+        assert "note: an earlier edit of a.md was captured first" in told.text
         assert len(told.facts["notes"]) == 1
 
     def test_commits_that_are_put_back_on_the_branch_are_told_once(self, memory: Bound) -> None:
@@ -227,7 +227,7 @@ class TestReading:
         assert "said by Ada in tg:1" in said
         only = memory.done("memory_search", query="heron", source="transcripts")
         assert "birds.md" not in only
-        assert memory.done("memory_search", query="zeppelin") == "Nothing was found."
+        assert memory.done("memory_search", query="zeppelin") == "No matches."
 
     def test_a_search_can_be_narrowed(self, memory: Bound) -> None:
         put(memory.group, "facts/birds.md", "Herons are grey.\n")
@@ -240,7 +240,7 @@ class TestReading:
         assert "birds." not in memory.done("memory_search", query="heron").replace("birds.md", "")
         assert "Herons are birds" in memory.done("memory_search", query="heron", archive=True)
         since = memory.done("memory_search", query="heron", since="2100-01-01")
-        assert since == "Nothing was found."
+        assert since == "No matches."
 
     def test_what_is_shared_by_all_groups_is_found_and_said_to_be(
         self, home: Path, memory: Bound
@@ -430,7 +430,7 @@ class TestWhatIsLong:
     def test_behind_the_end_there_is_nothing_and_that_is_said(self, memory: Bound) -> None:
         put(memory.group, "a.md", "12345\n")
 
-        assert "it has 6 characters, and ends before that" in memory.done(
+        assert "the offset is beyond its 6 characters" in memory.done(
             "memory_get", path="a.md", offset=100
         )
         assert "nothing is left" in memory.done("memory_history", path="a.md", offset=100)

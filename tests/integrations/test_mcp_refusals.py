@@ -138,7 +138,7 @@ class TestGuards:
     def test_a_model_cannot_wave_a_credential_through(self, other: Server) -> None:
         said = other.refused("memory_write", path="a.md", text=TOKEN, allow_secret=["github-token"])
 
-        assert "takes no argument 'allow_secret'" in said
+        assert "has no parameter 'allow_secret'" in said
 
     def test_most_of_a_file_is_not_lost_by_accident(self, served: Served, other: Server) -> None:
         group = served.group("other")
@@ -299,7 +299,7 @@ class TestGuards:
         ):
             for path in ("archive/facts/old.md", "./archive/new.md"):
                 said = other.refused(tool, path=path, **more)
-                assert "is in the archive, where nothing is changed" in said
+                assert "is in the archive, which is read-only" in said
                 assert "`memory_restore(path=" in said
 
     def test_frontmatter_that_is_none_is_refused(self, other: Server) -> None:
@@ -389,11 +389,11 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("tool", "arguments", "said"),
         [
-            ("memory_forget", {}, "there is no tool 'memory_forget'"),
+            ("memory_forget", {}, "unknown tool 'memory_forget'"),
             ("memory_write", {"path": "a.md"}, "memory_write needs 'text'"),
             ("memory_write", {"text": "x"}, "memory_write needs 'path'"),
             ("memory_write", {"path": " ", "text": "x"}, "'path' is empty"),
-            ("memory_write", {"path": "a.md", "text": 5}, "'text' has to be a text"),
+            ("memory_write", {"path": "a.md", "text": 5}, "'text' must be a text"),
             (
                 "memory_write",
                 {"path": "a.md", "text": "x", "ifMatch": "y"},
@@ -402,15 +402,15 @@ class TestMistakes:
             ("memory_append", {"path": "a.md", "text": ""}, "'text' is empty"),
             ("memory_entry", {"path": "a.md", "title": "x", "fields": [1]}, "an object of texts"),
             ("memory_search", {"query": ""}, "'query' is empty"),
-            ("memory_search", {"query": "x", "source": "disk"}, "'source' cannot be 'disk'"),
-            ("memory_search", {"query": "x", "limit": "many"}, "'limit' has to be a whole number"),
+            ("memory_search", {"query": "x", "source": "disk"}, "invalid source 'disk'"),
+            ("memory_search", {"query": "x", "limit": "many"}, "'limit' must be a whole number"),
             ("memory_search", {"query": "x", "layer": "nothing"}, "no layer 'nothing'"),
             ("memory_search", {"query": "x", "since": "then"}, "invalid date 'then'"),
             ("memory_history", {"since": "then"}, "invalid date 'then'"),
             ("memory_get", {"path": "state.md", "at": "nothing"}, "nothing"),
             ("memory_list", {"entries": "perhaps"}, "'entries' has to be true or false"),
-            ("memory_get", {"path": "state.md", "offset": "--5"}, "has to be a whole number"),
-            ("memory_get", {"path": "state.md", "offset": "9" * 5000}, "has to be a whole number"),
+            ("memory_get", {"path": "state.md", "offset": "--5"}, "must be a whole number"),
+            ("memory_get", {"path": "state.md", "offset": "9" * 5000}, "must be a whole number"),
             ("memory_write", {"path": "a.md", "text": "", "fields": "[" * 9999}, "an object of"),
             ("memory_status", {"group": "main\0"}, "contains a control character"),
             ("memory_status", {"group": "x/../main"}, "contains a slash"),
@@ -561,7 +561,7 @@ class TestTheListOfALayout:
     def test_a_file_that_need_not_be_there_is_no_alarm(self, served: Served) -> None:
         init(served.store, "empty", layout="nano")
         with serving(served.folder, "-g", "empty") as server:
-            assert "needs a look" not in server.done("memory_status").text
+            assert "needs attention" not in server.done("memory_status").text
 
     def test_others_are_not_found_listed_or_named(self, nano: Server) -> None:
         assert "secret" not in nano.done("memory_search", query="secret heron").text

@@ -1,3 +1,3 @@
-"""A group served to agents by the Model Context Protocol."""
+"""Serve a group to agents by the Model Context Protocol."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What each tool does: one operation on the group that is meant."""
+"""The calls behind the tools: each does one operation on a group."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ Arguments = dict[str, Any]
 
 
 def local(path: str) -> str:
-    """PATH, unless it is absolute: what a model names begins at the root of the group.
+    """PATH, which must be relative to the root of the group.
 
-    A person may name a file by its place on disk. A model is not to know that place, and what is
-    checked here would have a second name by it.
+    A person may name a file by its path on disk. A model should not know that path, and the checks
+    here do not cover such a second name.
     """
     return check_path(path) if path.startswith(("/", "\\")) else path
 
 
 def file_named(group: Group, path: str) -> str:
-    """The file that PATH stands for: itself, or that of the layer called so, if it has just one.
+    """The file at PATH, or the file of the layer with that name, if it has just one.
 
-    As with a write, a folder of that name does not stand in the way.
+    As in a write, the layer wins over a folder of that name.
     """
     is_file = not path or group.repository.snapshot().oid(path) is not None
     layer = None if is_file else layout_of(group).layer(path)
@@ -62,7 +62,7 @@ def file_named(group: Group, path: str) -> str:
 
 
 def pattern_named(group: Group, path: str) -> str:
-    """PATH as a pattern; the name of a layer stands for the files of it, unless it is a folder."""
+    """PATH as a pattern; the name of a layer means its files, unless a folder has that name."""
     is_there = not path or group.repository.snapshot().node(path) is not None
     layer = None if is_there else layout_of(group).layer(path)
     if layer is None:
@@ -74,19 +74,19 @@ def pattern_named(group: Group, path: str) -> str:
 
 
 def check_read(group: Group, path: str) -> None:
-    """Refuse a file, or the file of an entry, that the layout does not name for these tools."""
+    """Refuse a file, or the file of an entry, that the layout does not allow."""
     _check(layout_of(group), file_part(group, path), "reading")
 
 
 def check_entries(group: Group, path: str) -> None:
-    """Refuse the address of an entry in such a file: who mistypes one is told of the others."""
+    """Refuse the address of an entry in such a file: the error for a typo lists other entries."""
     file, name = split_address(path)
     if name and not layout_of(group).allows(path):
         _check(layout_of(group), file_named(group, file), "reading")
 
 
 def check_edit(group: Group, edit: Edit) -> None:
-    """Refuse to write to a file that is not for these tools, whichever way it is named."""
+    """Refuse to write to a file that the layout does not allow, whichever way EDIT names it."""
     layout, checked = layout_of(group), checked_edit(group, edit)
     for each in resolve_edits([checked], layout, group.repository.snapshot(), group.now()):
         path = each.edit.path
@@ -96,7 +96,7 @@ def check_edit(group: Group, edit: Edit) -> None:
 
 
 def check_restore(group: Group, path: str, *, older: bool) -> None:
-    """Refuse to bring back what is not for these tools; OLDER: as it was before."""
+    """Refuse to restore a file that the layout does not allow; OLDER: an earlier version."""
     layout = layout_of(group)
     file = known_path(group, group.repository.snapshot(), file_part(group, path))
     _check(layout, file, "restoring")
@@ -108,32 +108,32 @@ def check_restore(group: Group, path: str, *, older: bool) -> None:
 def _check_in_use(layout: Layout, path: str) -> None:
     if is_archived(layout, path):
         raise PathRefused(
-            f"{path} is in the archive, where nothing is changed",
-            hint=Hint("bring it back first: ", call("restore", path)),
+            f"{path} is in the archive, which is read-only",
+            hint=Hint("restore it first: ", call("restore", path)),
             path=path,
             rule="archive",
         )
 
 
 def _check_no_layout(path: str) -> None:
-    """The layout says what is protected: nothing is, from whoever may change that."""
+    """Refuse the layout: whoever may change it can lift every protection."""
     if fold(path) == FILE:
         raise PolicyRefused(
-            f"{FILE} says how memory is written, and only a person may change it",
+            f"{FILE} is the layout of this group; only a person may change it",
             hint=Hint("ask a person to change it: ", call("edit", FILE)),
             path=FILE,
         )
 
 
 def file_part(group: Group, path: str) -> str:
-    """PATH, or of an entry's address the file it stands in."""
+    """PATH, or the file of the entry that PATH addresses."""
     if path and is_address(group, path):
         return file_named(group, split_address(path)[0])
     return path
 
 
 def hush(group: Group, error: PathNotFound) -> None:
-    """Let ERROR name no file that these tools may not touch."""
+    """Remove names of files that the layout does not allow from ERROR."""
     facts: dict[str, Any] = error.facts
     named = [*facts.get("near", ()), facts.get("moved_to", "")]
     if not all(layout_of(group).allows(each) for each in named if each):
@@ -141,11 +141,11 @@ def hush(group: Group, error: PathNotFound) -> None:
         error.hint = Hint("see ", call("list"))
 
 
-def _check(layout: Layout, path: str, deed: str) -> None:
+def _check(layout: Layout, path: str, action: str) -> None:
     plain = path.replace("\\", "/").removeprefix("./")
     if not layout.allows(plain):
         raise PathRefused(
-            f"the layout does not allow {deed} {path or 'the whole group'!r} here",
+            f"the layout does not allow {action} {path or 'the whole group'!r} here",
             hint=f"allowed: {', '.join(layout.allow)}",
             path=path,
             rule="allow",
@@ -153,7 +153,7 @@ def _check(layout: Layout, path: str, deed: str) -> None:
 
 
 def memory_search(endpoint: Endpoint, given: Arguments) -> ToolResult:
-    """Look for something in memory and in what was said."""
+    """Search memory and transcripts."""
     from gitmem.memory.read import memory_actions
 
     with opened(endpoint, given["group"]) as group:
@@ -170,7 +170,7 @@ def memory_search(endpoint: Endpoint, given: Arguments) -> ToolResult:
 
 
 def memory_get(endpoint: Endpoint, given: Arguments) -> ToolResult:
-    """A file, or an entry of one, as it is or was."""
+    """Read a file or an entry, now or at an earlier time."""
     with opened(endpoint, given["group"]) as group:
         got = file_text(group, given["path"] or DEFAULT_PATH, given["at"])
         edited = not given["at"] and _is_edited(group, got.path)
@@ -179,7 +179,7 @@ def memory_get(endpoint: Endpoint, given: Arguments) -> ToolResult:
 
 
 class Text(NamedTuple):
-    """What stands in a file, or in an entry of it, as a model may see it."""
+    """The text of a file or an entry, as a model may see it."""
 
     name: str
     """The path of the file, or the address of the entry."""
@@ -190,7 +190,7 @@ class Text(NamedTuple):
 
 
 def file_text(group: Group, path: str, at: str = "") -> Text:
-    """A file, or an entry by its address, as it is or was."""
+    """The text of a file, or of an entry by its address, now or AT an earlier time."""
     from gitmem.memory.entries.targets import is_address
 
     if is_address(group, path):
@@ -212,7 +212,7 @@ def _file(group: Group, path: str, at: str) -> Text:
 
 
 def _is_edited(group: Group, path: str) -> bool:
-    """Whether a file stands there in another version; a work tree that is lost says nothing."""
+    """Whether the work tree has another version; False where the work tree is lost."""
     from gitmem.memory.write.open_edits import pending_edits
 
     with suppress(Damaged, OSError):
@@ -247,7 +247,7 @@ def memory_entry(endpoint: Endpoint, given: Arguments) -> ToolResult:
     """Create or change one entry of a file."""
     edit = _edit(given, entry=given["title"])
     if given["text"] == "":
-        edit = edit._replace(text=None)  # only fields change, or a bare title comes into being
+        edit = edit._replace(text=None)  # set only fields, or create a bare title
     return _written(endpoint, given, edit)
 
 
@@ -275,7 +275,7 @@ def _written(endpoint: Endpoint, given: Arguments, edit: Edit) -> ToolResult:
 
 
 def memory_list(endpoint: Endpoint, given: Arguments) -> ToolResult:
-    """The files, or the entries, of the group."""
+    """List the files or the entries of the group."""
     from gitmem.memory.entries.entries import entries
     from gitmem.memory.layouts import layout_of
     from gitmem.memory.read.listing import list_files
@@ -293,7 +293,7 @@ def memory_list(endpoint: Endpoint, given: Arguments) -> ToolResult:
 
 
 def memory_history(endpoint: Endpoint, given: Arguments) -> ToolResult:
-    """Who changed a file, or anything, when and why."""
+    """List commits with author, time and reason."""
     from itertools import islice
 
     from gitmem.memory.read.log import iter_log, log
@@ -306,14 +306,14 @@ def memory_history(endpoint: Endpoint, given: Arguments) -> ToolResult:
         every = iter_log(group, path, since=given["since"], agent=given["agent"])
         rows = list(islice(_allowed(group, every), offset, offset + limit + 1))
         if path and not rows:
-            log(group, path, limit=1)  # who asks for what never was is told so
+            log(group, path, limit=1)  # raises for a path that never existed
         masks = Masks({"": group.repository.snapshot()})
         shown = [_without_secrets(masks, each) for each in rows[:limit]]
         return history(shown, offset, len(rows) > limit, group.zone)
 
 
 def _without_secrets(masks: Masks, entry: Entry) -> Entry:
-    """A commit whose words, which its author chose, are such as a model may see."""
+    """ENTRY with credentials in its author's texts masked."""
     title, subject, reason = (
         masks.mixed("", each) for each in (entry.title, entry.subject, entry.reason)
     )
@@ -321,7 +321,7 @@ def _without_secrets(masks: Masks, entry: Entry) -> Entry:
 
 
 def _allowed(group: Group, entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Those of ENTRIES that are about files these tools may touch, and of those only these."""
+    """ENTRIES that concern files the layout allows, naming only those files."""
     from gitmem.memory.layouts import layout_of
 
     layout = layout_of(group)
@@ -332,18 +332,18 @@ def _allowed(group: Group, entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def memory_restore(endpoint: Endpoint, given: Arguments) -> ToolResult:
-    """Bring back a file or an entry as it was."""
+    """Restore an earlier version of a file or an entry."""
     from gitmem.memory.recover.restore import restore
     from gitmem.memory.write.write import Allowed
 
     at, previous = given["at"], given["previous"]
     if at and previous:
-        raise BadInput("`at` and `previous` name two versions", hint="give one of them")
+        raise BadInput("both `at` and `previous` are given", hint="give one of them")
     with opened(endpoint, given["group"]) as group:
         path = file_named(group, given["path"])
         if path.strip("./") == "":
             raise BadInput(
-                "a file or an entry has to be named",
+                "no file or entry given",
                 hint=Hint("only a person can restore the whole group: ", call("restore", all=True)),
             )
         check_restore(group, path, older=bool(at or previous))
@@ -353,7 +353,7 @@ def memory_restore(endpoint: Endpoint, given: Arguments) -> ToolResult:
 
 
 def memory_status(endpoint: Endpoint, given: Arguments) -> ToolResult:
-    """How the group is."""
+    """Show the state of the group."""
     from gitmem.memory.layouts import layout_of
     from gitmem.memory.read.status import status
 

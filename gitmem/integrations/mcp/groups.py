@@ -1,4 +1,4 @@
-"""Where a server stands: its store and group, and in whose name it acts."""
+"""The groups that a server opens, and in whose name it acts."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 SOURCE = "mcp"
 NAMELESS = "agent"
 MOST_OPEN = 4
-"""Groups that are open at a time."""
+"""The most groups that are open at a time."""
 
 Stamp = tuple[int, ...]
 
 
 class Endpoint(NamedTuple):
-    """What every call of a tool begins with."""
+    """The store and group that a server works on, and its identity."""
 
     kept: OpenGroups
     store: Store
     group: str
-    """The group that is meant where a call names none."""
+    """The group of a call that names none."""
     acting: str
-    """The group in whose name we act: `main` may name another one, every other group may not."""
+    """The acting group: only `main` may name another one."""
     who: Who = Who("", "", SOURCE)
-    """An agent without a name is called as the client calls itself."""
+    """Without an agent, commits name the client."""
     clock: Clock | None = None
 
 
 def called(endpoint: Endpoint, client: str) -> Endpoint:
-    """The endpoint when CLIENT sits at it: commits bear its name, unless they have one already."""
+    """ENDPOINT whose commits name CLIENT, unless it has an agent already."""
     if endpoint.who.agent:
         return endpoint
     try:
@@ -52,10 +52,10 @@ def called(endpoint: Endpoint, client: str) -> Endpoint:
 
 
 class OpenGroups:
-    """Groups that stay open from one call to the next: what is in memory need not be read again.
+    """Groups that stay open between calls, so that objects in memory are not read again.
 
-    Whatever others write is seen all the same, since every operation begins with the branch. A
-    group that was removed, renamed or moved meanwhile is noticed and opened anew.
+    Writes of others are visible all the same, since every operation starts from the branch. A group
+    that was removed, renamed or moved is opened again.
     """
 
     def __init__(self) -> None:
@@ -82,11 +82,11 @@ class OpenGroups:
             known[1].close()
 
     def gitdirs(self) -> list[Path]:
-        """Where the repositories lie."""
+        """The git directories of the open groups."""
         return [group.gitdir for _, group in self._groups.values()]
 
     def damage(self) -> list[str]:
-        """What was damaged since somebody asked, in words."""
+        """Messages about damage that was found since the last call."""
         found: list[str] = []
         for _, group in self._groups.values():
             found += group.damage
@@ -94,14 +94,14 @@ class OpenGroups:
         return found
 
     def close(self) -> None:
-        """Give back file handles, all of them."""
+        """Close all groups."""
         for _, group in self._groups.values():
             group.close()
         self._groups.clear()
 
 
 def _stamp(gitdir: Path) -> Stamp | None:
-    """What tells one repository from another that came to its place; its settings included."""
+    """What changes when another repository or configuration replaces the one at GITDIR."""
     try:
         folder, config = os.stat(gitdir), os.stat(gitdir / "config")
     except OSError:
@@ -111,7 +111,7 @@ def _stamp(gitdir: Path) -> Stamp | None:
 
 @contextmanager
 def opened(endpoint: Endpoint, name: str = "") -> Iterator[Group]:
-    """The group called NAME, or the endpoint's own, for one call."""
+    """The group NAME, or the endpoint's own, for one call."""
     name = name or endpoint.group
     group = endpoint.kept.take(endpoint, name)
     try:
@@ -123,5 +123,5 @@ def opened(endpoint: Endpoint, name: str = "") -> Iterator[Group]:
             )
 
             hush(group, error)
-        endpoint.kept.drop(endpoint, name)  # whatever went wrong, the next call begins afresh
+        endpoint.kept.drop(endpoint, name)  # after an error the next call opens it again
         raise

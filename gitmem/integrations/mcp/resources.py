@@ -1,7 +1,7 @@
-"""Memory as resources: every file has an address, `memory://GROUP/PATH`, that a person can attach.
+"""Files of memory as resources, `memory://GROUP/PATH`, and skills as prompts.
 
-What a tool may not read is no resource either. The text is escaped as in a prompt: nobody writes
-back what they attach, which is why `memory_get` is exact.
+A file that the layout keeps from tools is not a resource. Texts are escaped as in a prompt; only
+`memory_get` is exact, because a model writes back what it reads there.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from gitmem.errors import BadInput
-from gitmem.integrations.install.skills import SKILL, shipped_folder, skill_files
 from gitmem.integrations.mcp.calls import file_text, local
 from gitmem.integrations.mcp.groups import Endpoint, opened
 from gitmem.integrations.mcp.texts import ToolResult, excerpt_of, sound
 from gitmem.memory.context.mask import Masks
 from gitmem.model.access import GLOBAL
 from gitmem.model.context.escape import NOTHING, joined, on_a_line, on_lines
-from gitmem.model.text import frontmatter
 
 if TYPE_CHECKING:
     from gitmem.memory.group import Group
@@ -34,19 +32,19 @@ ABOUT = "What you want, in your own words"
 
 
 class FileAddress(NamedTuple):
-    """What an address names."""
+    """The group and path in the address of a resource."""
 
     group: str
     path: str
 
 
-def uri(place: FileAddress) -> str:
+def uri(address: FileAddress) -> str:
     """The address of a file."""
-    return f"memory://{quote(place.group, safe='')}/{quote(place.path)}"
+    return f"memory://{quote(address.group, safe='')}/{quote(address.path)}"
 
 
 def parse_address(address: str) -> FileAddress:
-    """What ADDRESS names; `#` and a slug behind the path name one entry."""
+    """The group and path of ADDRESS; `#` and a slug after the path name one entry."""
     found = re.fullmatch(_URI, address, re.DOTALL)
     if found is None:
         raise BadInput(
@@ -65,7 +63,7 @@ def kind(path: str) -> str:
 
 
 def read_document(endpoint: Endpoint, address: str) -> ToolResult:
-    """The text at ADDRESS, as much of it as one answer holds."""
+    """The text at ADDRESS, as much as fits into one answer."""
     group, path = parse_address(address)
     with opened(endpoint, group) as found:
         got = file_text(found, local(path))
@@ -77,14 +75,14 @@ def read_document(endpoint: Endpoint, address: str) -> ToolResult:
 
 
 def list_documents(endpoint: Endpoint, cursor: str) -> ToolResult:
-    """A page of what there is: the files of the group, then those of `global`.
+    """A page of files: those of the group, then those of `global`.
 
-    CURSOR is the address of the last file before it: what is written meanwhile shifts no page.
+    CURSOR is the address of the last file before the page, so that new files shift no page.
     """
     after, there = parse_address(cursor) if cursor else None, endpoint.store.names()
     names = [each for each in dict.fromkeys((endpoint.group, GLOBAL)) if each in there]
     if after and after.group not in names:
-        raise BadInput(f"there is no page after {cursor!r}", hint="begin without a cursor")
+        raise BadInput(f"invalid cursor {cursor!r}", hint="begin without a cursor")
     rows: list[dict[str, Any]] = []
     for name in names[names.index(after.group) if after else 0 :]:
         start = after.path if after and after.group == name else ""
@@ -96,7 +94,7 @@ def list_documents(endpoint: Endpoint, cursor: str) -> ToolResult:
 
 
 def first_page(endpoint: Endpoint) -> dict[str, Any] | None:
-    """The first page as the protocol writes it; None if it cannot be listed."""
+    """The first page in the form of the protocol; None if listing fails."""
     from gitmem.integrations.mcp.tools import guarded
 
     answer = guarded(endpoint, lambda: list_documents(endpoint, ""))
@@ -124,7 +122,7 @@ def _rows(group: Group, start: str, most: int, *, is_other: bool) -> list[dict[s
 
 
 def _files(group: Group, start: str) -> Iterator[Listing]:
-    """The files behind START that the layout allows, but those whose very name is a credential."""
+    """The files after START that the layout allows, without those whose name holds a credential."""
     from gitmem.memory.layouts import layout_of
     from gitmem.memory.read.listing import list_files
 
@@ -135,7 +133,7 @@ def _files(group: Group, start: str) -> Iterator[Listing]:
 
 
 class Prompt(NamedTuple):
-    """One skill."""
+    """A skill as a prompt."""
 
     name: str
     about: str
@@ -144,17 +142,22 @@ class Prompt(NamedTuple):
 
 @cache
 def prompts() -> dict[str, Prompt]:
-    """The skills by their names."""
+    """The skills by name."""
+    from gitmem.integrations.install.skills import SKILL, shipped_folder, skill_files
+
     files = {path: data.decode("utf-8") for path, data in skill_files(shipped_folder(), "").items()}
     names = [path.removesuffix(f"/{SKILL}") for path in files if path.endswith(f"/{SKILL}")]
     return {name: _prompt(name, files) for name in names}
 
 
 def _prompt(name: str, files: dict[str, str]) -> Prompt:
+    from gitmem.integrations.install.skills import SKILL
+    from gitmem.model.text import frontmatter
+
     main = files[f"{name}/{SKILL}"]
     block = frontmatter.split(main)
     parts = [main[block.body :] if block else main]
-    # A skill links to its other files; who reads it here has no folder to follow a link into.
+    # A skill links to its other files, and a prompt has no folder: put them in line.
     for path, text in files.items():
         if path.startswith(f"{name}/") and path != f"{name}/{SKILL}":
             parts.append(f'<file path="{path.removeprefix(f"{name}/")}">\n{text.strip()}\n</file>')
@@ -163,8 +166,8 @@ def _prompt(name: str, files: dict[str, str]) -> Prompt:
 
 
 def prompted(name: str, request: str) -> str:
-    """The text of the prompt NAME, with what its user asks for below it."""
+    """The text of the prompt NAME, followed by the user's REQUEST."""
     found = prompts().get(name)
     if found is None:
-        raise BadInput(f"no prompt {name!r}", hint=f"there are: {', '.join(prompts())}")
+        raise BadInput(f"unknown prompt {name!r}", hint=f"prompts: {', '.join(prompts())}")
     return f"{found.text}\nRequest: {request.strip()}\n" if request.strip() else found.text

@@ -1,8 +1,7 @@
-"""The MCP server: tools, resources and prompts, spoken by the official SDK.
+"""The MCP server: tools, resources and prompts by the official SDK.
 
-The SDK is an extra and slow to import, so only `session` comes here, when it has to. Calls
-are made one after the other, in the event loop: each takes milliseconds, and none has to wait for
-a thread.
+The SDK is an extra and slow to import, so `serve` imports this module as late as it can. Calls run
+one after the other in the event loop: each takes milliseconds, and none waits for a thread.
 """
 
 from __future__ import annotations
@@ -40,9 +39,8 @@ if TYPE_CHECKING:
     from anyio import AsyncFile
 
 FRESH = 3_600_000
-"""Milliseconds for which a host may keep a list that changes with gitmem's version."""
+"""Milliseconds for which a host may cache a list that changes only with gitmem's version."""
 LASTING: tuple[CacheableMethod, ...] = ("tools/list", "prompts/list", "resources/templates/list")
-"""Such lists."""
 CANCELLED = "notifications/cancelled"
 IDLE = 60.0
 """Seconds after which a server that nobody calls closes its files."""
@@ -54,15 +52,15 @@ async def converse(
     words: LineWriter,
     opening: Sequence[bytes] = (),
 ) -> None:
-    """Answer LINES until they end; what is in OPENING was answered before."""
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what is wrong is answered, and no news
-    server, messages = _server(endpoint), Messages(lines, words, _sense, opening)
+    """Answer LINES until they end; those in OPENING have been answered already."""
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # errors are answered, not logged
+    server, messages = _server(endpoint), Messages(lines, words, _message_ids, opening)
     async with stdio_server(_as_file(messages), _as_file(words)) as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
-def _sense(line: bytes) -> MessageIds:
-    """What a message asks; what the SDK will not take for one, by its own judgement, is refused."""
+def _message_ids(line: bytes) -> MessageIds:
+    """The ids in a message; ValueError for a line that the SDK does not accept as one."""
     message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     if isinstance(message, types.JSONRPCRequest):
         return MessageIds(request=message.id)
@@ -76,19 +74,19 @@ def _sense(line: bytes) -> MessageIds:
 
 
 def _as_file(end: Messages | LineWriter) -> AsyncFile[str]:
-    """An end of the wire, by the type that the SDK asks for."""
+    """An end of the wire as the type that the SDK declares."""
     return cast("AsyncFile[str]", end)
 
 
 class Rest:
-    """Closes what is open when nothing was asked for a while."""
+    """Closes open groups when no request came for a while."""
 
     def __init__(self, kept: OpenGroups, seconds: float = IDLE) -> None:
         self._kept, self._seconds = kept, seconds
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """Begin to wait, from now on."""
+        """Restart the timer."""
         if self._timer:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(self._seconds, self._kept.close)
@@ -197,7 +195,7 @@ def _read(endpoint: Endpoint, uri: str) -> types.ReadResourceResult:
 
 
 def _done(answer: ToolResult) -> ToolResult:
-    """ANSWER; one that failed becomes an error of the protocol, which has no other word for it."""
+    """ANSWER; a failed one is raised as an error of the protocol."""
     if not answer.failed:
         return answer
     code = types.INTERNAL_ERROR if answer.by_us else types.INVALID_PARAMS
@@ -213,15 +211,15 @@ def _declared(tool: Tool) -> types.Tool:
         annotations=types.ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.reads,
-            destructive_hint=False,  # whatever is overwritten stays in the history
-            idempotent_hint=tool.reads,  # a journal takes the same page twice
+            destructive_hint=False,  # older versions stay in the history
+            idempotent_hint=tool.reads,  # appending twice adds twice
             open_world_hint=False,
         ),
     )
 
 
 def _client(context: ServerRequestContext[Any]) -> str:
-    """What the client calls itself."""
+    """The name of the client."""
     said = context.session.client_params
     return said.client_info.name if said else ""
 

@@ -1,4 +1,4 @@
-"""How a group is, for a model: what there is to write to, what was last done, what needs a look."""
+"""The answer of memory_status: layers, the last write, and what needs attention."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from gitmem.memory.read.status import Status
 
 SHOWN, ROOM = 20, 4000
-"""So many names are shown of a kind, of so many characters together."""
+"""The most names of a kind, and the most characters of them together."""
 
 
 def state(found: Status, layout: Layout, groups: Sequence[str], zone: tzinfo) -> ToolResult:
-    """The state of a group; of files, only those that LAYOUT allows these tools to touch."""
+    """The state of a group; it names only files that LAYOUT allows these tools to use."""
     facts = _facts(found, layout, groups)
     size = counted(found.files, "file")
     lines = [
         f"group {found.group}: {size}, layout {found.layout or 'none'}, health {found.health}",
         *_last(found, zone),
         *_layers(facts["layers"]),
-        *_listed("needs a look", facts["concerns"]),
+        *_listed("needs attention", facts["concerns"]),
         *_listed(f"edited with other tools, {UNSEEN}", facts["edited"]),
-        *_listed("held out of git, for a person to decide: `gitmem held`", facts["held"]),
-        *_listed("other groups, by the argument `group`", facts.get("groups", ())),
+        *_listed("held, a person has to decide (`gitmem held`)", facts["held"]),
+        *_listed("other groups, for the argument `group`", facts.get("groups", ())),
     ]
     return ToolResult(joined(map(on_a_line, lines), "\n"), facts)
 
@@ -61,9 +61,9 @@ def _facts(found: Status, layout: Layout, groups: Sequence[str]) -> dict[str, An
     return {**facts, "groups": others} if others else facts
 
 
-def _few(things: Iterable[str]) -> list[str]:
-    """The first of THINGS, as many as an answer has room for beside the rest."""
-    found = list(islice(things, SHOWN))
+def _few(names: Iterable[str]) -> list[str]:
+    """The first NAMES, as many as fit into an answer."""
+    found = list(islice(names, SHOWN))
     while len(found) > 1 and sum(map(len, found)) > ROOM:
         found.pop()
     return found
@@ -98,7 +98,7 @@ def _layer_facts(found: Status, layout: Layout) -> Iterator[dict[str, Any]]:
 def _last(found: Status, zone: tzinfo) -> Iterator[str]:
     last = found.last
     if last is None:
-        yield "nothing was written yet"
+        yield "no commits yet"
         return
     when = f"{last.time.astimezone(zone):%Y-%m-%d %H:%M}"
     yield f"last: {last.op or 'git'} by {last.agent}, {when} (commit {last.commit[:COMMIT]})"
@@ -106,13 +106,13 @@ def _last(found: Status, zone: tzinfo) -> Iterator[str]:
 
 def _layers(layers: Sequence[dict[str, Any]]) -> Iterator[str]:
     if layers:
-        yield "layers (name, kind, path), each a path that can be written to:"
+        yield "layers (name, kind, path); use a name as the path of a write:"
     for each in layers:
         policy = "" if each["policy"] == "free" else f", {each['policy']}"
         holds = f": {each['holds']}" if each["holds"] else ""
         yield f"- {each['name']}, {each['kind']}{policy}, {each['path']}{holds}"
 
 
-def _listed(what: str, things: Sequence[str]) -> Iterator[str]:
-    if things:
-        yield f"{what}: {'; '.join(things)}"
+def _listed(label: str, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"{label}: {'; '.join(names)}"

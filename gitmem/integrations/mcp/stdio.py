@@ -1,7 +1,8 @@
-"""Standard input and output as a wire: whole lines, and nothing else on it.
+"""Standard input and output as lines of JSON, and errors for lines that are not messages.
 
-The SDK reads and writes by way of threads, which doubles what a short call costs and keeps a
-process from ending while one of them waits for a line. Here the event loop waits itself.
+The SDK reads and writes in threads, which doubles the cost of a short call and keeps a process from
+ending while a thread waits for a line. Here the event loop waits itself. The SDK also ignores a
+line that is not a message; here it is answered with an error.
 """
 
 from __future__ import annotations
@@ -17,28 +18,27 @@ from typing import Any, NamedTuple
 CHUNK = 1 << 16
 STDIN, STDOUT, STDERR = 0, 1, 2
 GRACE = 60.0
-"""Seconds for the last answers, when nothing more comes in; a call waits ten for the lock."""
+"""Seconds for the last answers after the input ended; a call waits ten for the lock."""
 Id = str | int
-"""What a request is known by."""
-NO_JSON, NO_REQUEST = -32700, -32600
+"""The id of a request."""
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 LONGEST = 4300
-"""Digits of a number that Python reads."""
+"""The most digits of a number that Python reads."""
 UNREADABLE = (
-    "this line cannot be read: it is no JSON, or it has half a character, a byte that is no UTF-8, "
-    "or a number of very many digits"
+    "invalid JSON: a syntax error, a lone surrogate, a byte that is not UTF-8, "
+    "or a number with too many digits"
 )
 SHAPELESS = (
-    "this is no request: it needs jsonrpc, an id that is a string or a whole number, method, "
+    "invalid request: it needs jsonrpc, an id (string or integer), a method, "
     "and params that are an object"
 )
 
 
 @contextmanager
 def claimed() -> Iterator[tuple[int, int]]:
-    """Input and output on descriptors of our own.
+    """Input and output on descriptors of their own.
 
-    Meanwhile, whatever else prints in this process does so on stderr, and whatever else reads finds
-    nothing.
+    Meanwhile stdout of this process goes to stderr, and its stdin is empty.
     """
     source, target = os.dup(STDIN), os.dup(STDOUT)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -58,7 +58,7 @@ def claimed() -> Iterator[tuple[int, int]]:
 
 
 class LineReader:
-    """What comes in, line by line, until the other side closes it or somebody interrupts us."""
+    """The input, line by line, until the other side closes it or a signal comes."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -67,10 +67,10 @@ class LineReader:
         self._rest = bytearray()
         self._is_closed = False
         self.interrupted = 0
-        """The signal that ended it, if one did."""
+        """The signal that ended the input, or 0."""
 
     def interrupt(self, signal: int) -> None:
-        """Take nothing more in; what is at work is finished and answered."""
+        """Read no more; calls that run are finished and answered."""
         self.interrupted = signal
         self._wake.set()
 
@@ -84,7 +84,7 @@ class LineReader:
         self._whole.extendleft(reversed(lines))
 
     async def is_quiet(self, seconds: float) -> bool:
-        """Wait for the next line, or its beginning, but no longer: whether nothing came."""
+        """Wait SECONDS for the next line or its beginning; return whether nothing came."""
         if self._whole or self._is_closed or self.interrupted:
             return False
         try:
@@ -119,7 +119,7 @@ class LineReader:
         await self._wait()
         try:
             return b"" if self.interrupted else os.read(self._fd, CHUNK)
-        except ConnectionError:  # whoever asked is gone: the same as the end
+        except ConnectionError:  # the client is gone: the same as the end
             return b""
 
     async def _wait(self) -> None:
@@ -129,19 +129,19 @@ class LineReader:
 
 
 class LineWriter:
-    """What goes out; one who speaks is not interrupted."""
+    """The output; one message is written at a time."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._turn = asyncio.Lock()
         self._asked: set[Id] = set()
-        """The requests that have no answer yet."""
+        """Requests without an answer."""
         self._answered = asyncio.Event()
         self._repeated: Id | None = None
-        """A request whose answer went out before."""
+        """A request that was answered before."""
 
     async def write(self, text: str) -> None:
-        """Send TEXT, all of it, unless it answers what was answered before."""
+        """Write TEXT, unless it repeats an answer."""
         if self._repeated is not None and _answered_by(text) == self._repeated:
             self._repeated = None
             self._answered.set()
@@ -152,17 +152,17 @@ class LineWriter:
             self.drop(_answered_by(text))
 
     def expect(self, request: Id) -> None:
-        """An answer to REQUEST will go out."""
+        """Wait for an answer to REQUEST before the end."""
         self._asked.add(request)
 
     def drop(self, request: Id | None) -> None:
-        """It went out, or nobody wants it any more."""
+        """REQUEST was answered or cancelled."""
         if request is not None:
             self._asked.discard(request)
             self._answered.set()
 
     def expect_again(self, request: Id | None) -> None:
-        """The next answer to REQUEST is not sent: it went out already."""
+        """Do not write the next answer to REQUEST: it has been answered."""
         self._repeated = request
 
     async def answered_again(self) -> None:
@@ -172,7 +172,7 @@ class LineWriter:
             await self._answered.wait()
 
     async def all_answered(self) -> None:
-        """Wait until every answer went out, or for as long as a call can take."""
+        """Wait until every request is answered, but no longer than a call can take."""
         with suppress(TimeoutError):
             async with asyncio.timeout(GRACE):
                 while self._asked:
@@ -186,29 +186,28 @@ class LineWriter:
                 left = left[os.write(self._fd, left) :]
             except BlockingIOError:
                 await _ready(asyncio.Event(), loop.add_writer, loop.remove_writer, self._fd)
-            except ConnectionError:  # nobody listens any more; what was asked for is done
+            except ConnectionError:  # the client is gone; the call has been done
                 return
 
     async def flush(self) -> None:
-        """Nothing waits here."""
+        """Do nothing: `write` buffers nothing."""
 
 
 class MessageIds(NamedTuple):
-    """What a line is about, as far as answers go."""
+    """The ids in a message that decide which answers are due."""
 
     request: Id | None = None
-    """The request that it is; it gets an answer ..."""
+    """The id of a request, which gets an answer ..."""
     cancelled: Id | None = None
-    """... unless it is cancelled by another line before."""
+    """... unless it is cancelled before."""
 
 
 class Messages:
-    """The lines that READ takes for messages; whoever sent another one is told.
+    """The lines that READ accepts as messages; others are answered with an error.
 
-    They begin with OPENING, lines that were answered before: each is told again, and its answer is
-    not sent a second time. They end when all of them are answered: the SDK drops what is at work
-    when its input ends, and whoever sends a request and closes the pipe wants to know what became
-    of it.
+    They begin with OPENING, lines that were answered before, whose answers are not written again.
+    They end when all are answered: the SDK drops running calls when its input ends, and a client
+    may send a request and close the pipe.
     """
 
     def __init__(
@@ -240,7 +239,7 @@ class Messages:
 
 
 def _answered_by(text: str) -> Id | None:
-    """The request that a message answers."""
+    """The id of the request that a message answers."""
     found = json.loads(text) if text.strip() else {}
     number = found.get("id") if "method" not in found else None
     return number if isinstance(number, str | int) else None
@@ -252,7 +251,7 @@ async def _ready(
     remove: Callable[[int], object],
     descriptor: int,
 ) -> None:
-    """Wait until DESCRIPTOR can be used without waiting; a plain file always can."""
+    """Wait until DESCRIPTOR is ready; a plain file always is."""
     try:
         add(descriptor, ready.set)
     except PermissionError:
@@ -264,25 +263,25 @@ async def _ready(
 
 
 def fault(line: bytes) -> str:
-    """The answer to LINE, which could not be read; nothing where nobody waits for one."""
+    """The error for LINE, which is not a message; empty where no answer is due."""
     if not line.strip():
         return ""
     try:
         found = _read(line)
     except (ValueError, RecursionError):
-        return _error(None, NO_JSON, UNREADABLE)
+        return _error(None, PARSE_ERROR, UNREADABLE)
     if not isinstance(found, dict):
-        return _error(None, NO_REQUEST, SHAPELESS)
+        return _error(None, INVALID_REQUEST, SHAPELESS)
     if "id" not in found or "result" in found or "error" in found:
         return ""  # a notification, or an answer to us
     is_whole = found.get("jsonrpc") == "2.0" and isinstance(found.get("method"), str)
     is_whole = is_whole and isinstance(found.get("params", {}), dict) and _is_id(found["id"])
-    code, said = (NO_JSON, UNREADABLE) if is_whole else (NO_REQUEST, SHAPELESS)
+    code, said = (PARSE_ERROR, UNREADABLE) if is_whole else (INVALID_REQUEST, SHAPELESS)
     return _error(found["id"], code, said)
 
 
 def has_id(line: bytes) -> bool:
-    """Whether LINE, which is an object, names an id, of whatever kind."""
+    """Whether LINE, a JSON object, has an id of any type."""
     return "id" in _read(line)
 
 

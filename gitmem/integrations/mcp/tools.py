@@ -1,4 +1,9 @@
-"""The tools: what each is called, says of itself and takes. No SDK is needed to read this table."""
+"""The table of tools: name, description and parameters of each. It needs no SDK.
+
+Hosts hardly check arguments, and some send numbers and objects as text. A value that can mean only
+one thing is accepted. An unknown name is refused: an ignored `ifMatch` would be a guard that
+nobody holds.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from gitmem.integrations.mcp import calls
 from gitmem.integrations.mcp.calls import local
 from gitmem.integrations.mcp.groups import Endpoint
 from gitmem.integrations.mcp.hints import for_models
-from gitmem.integrations.mcp.texts import ToolResult, refused, told, without_secrets
+from gitmem.integrations.mcp.texts import ToolResult, escaped, refused, without_secrets
 from gitmem.memory.context.mask import hidden
 from gitmem.memory.read.memory_actions import DEFAULT_PATH, LEAST, MOST, TOP_K
 from gitmem.memory.search.search import ALL, SOURCES
@@ -21,19 +26,19 @@ from gitmem.model.context.escape import joined, on_a_line
 from gitmem.model.hints import Hint, call
 
 STRING, INTEGER, BOOLEAN, FIELDS = "string", "integer", "boolean", "object"
-WORDS = {STRING: "a text", INTEGER: "a whole number", BOOLEAN: "true or false"}
+KINDS = {STRING: "a text", INTEGER: "a whole number", BOOLEAN: "true or false"}
 DIGITS = r"[+-]?[0-9]{1,18}"
-"""A number as text; a longer one was never meant."""
+"""A number as text; no argument has more digits."""
 TRUTHS = {"true": True, "false": False}
 PATH = "A file such as notes/ada.md, or the name of a layer"
-GROUP = "Another group; only the group main may name one, and everybody may read global"
-AT = "As of a commit, a tag or a date such as 2026-02-08 or yesterday"
-REASON = "Why, for the history"
-IF_MATCH = "The version that this is based on; the write fails if the file is another one by now"
-OFFSET = "Where to go on, as told by an answer that was cut"
+GROUP = "Another group; only main may name one, and every group may read global"
+AT = "A commit, a tag, or a date such as 2026-02-08 or yesterday; default: now"
+REASON = "Why you write this, kept in the history"
+IF_MATCH = "The version you read; the write fails if the file has changed since"
+OFFSET = "Where to continue; an answer that was cut names it"
 CHECK = Hint("a person can run ", call("check"))
 AT_FAULT = (Busy, Damaged, StorageFailed)
-"""Errors that another request would meet as well."""
+"""Errors that every other request would meet as well."""
 
 
 class Param(NamedTuple):
@@ -46,9 +51,9 @@ class Param(NamedTuple):
     required: bool = False
     choices: tuple[str, ...] = ()
     least: int = 0
-    """The smallest number it may be; of a text that is required, 1 is one that is not empty."""
+    """The smallest number; for a required text, 1 means that it must not be empty."""
     most: int = 0
-    """The largest number; 0 is no limit. What lies beyond either is brought inside."""
+    """The largest number; 0 is no limit. A number out of range becomes the nearest one in it."""
 
 
 def schema(params: Sequence[Param]) -> dict[str, Any]:
@@ -77,12 +82,12 @@ def _property(param: Param) -> dict[str, Any]:
 
 
 def checked(tool: str, params: Sequence[Param], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments GIVEN, each of its kind, with defaults; or BadInput in plain words."""
+    """The arguments GIVEN, converted, with defaults; BadInput for one that does not fit."""
     names = [each.name for each in params]
     unknown = [name for name in given if name not in names]
     if unknown:
         raise BadInput(
-            f"{tool} takes no argument {unknown[0]!r}", hint=f"it takes: {', '.join(names)}"
+            f"{tool} has no parameter {unknown[0]!r}", hint=f"parameters: {', '.join(names)}"
         )
     return {each.name: _value(tool, each, given.get(each.name)) for each in params}
 
@@ -94,11 +99,11 @@ def _value(tool: str, param: Param, given: Any) -> Any:
         return param.default
     value: Any = _CASTS[param.kind](given)
     if value is None:
-        wanted = WORDS.get(param.kind, "an object of texts")
-        raise BadInput(f"{param.name!r} has to be {wanted}", hint=f"{param.name}: {param.about}")
+        kind = KINDS.get(param.kind, "an object of texts")
+        raise BadInput(f"{param.name!r} must be {kind}", hint=f"{param.name}: {param.about}")
     if param.choices and value not in param.choices:
         raise BadInput(
-            f"{param.name!r} cannot be {value!r}", hint=f"use one of {', '.join(param.choices)}"
+            f"invalid {param.name} {value!r}", hint=f"use one of {', '.join(param.choices)}"
         )
     if param.kind == INTEGER:
         return min(max(value, param.least), param.most or value)
@@ -139,7 +144,7 @@ def _fields(given: Any) -> dict[str, str] | None:
 
 
 def _plain(value: Any) -> str | None:
-    """A field's value as text: a model writes `2` where the file says `2`."""
+    """The value of a field as text: a model may send the number 2 for `2`."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value).strip() if isinstance(value, str | int | float) else None
@@ -152,8 +157,8 @@ _REASON = Param("reason", REASON)
 _IF_MATCH = Param("if_match", IF_MATCH)
 _OFFSET = Param("offset", OFFSET, INTEGER, 0, most=1_000_000_000)
 _PATH = Param("path", PATH, required=True, least=1)
-_USER = Param("user", "Whose profile, where the layer has one for each user")
-_DATE = Param("date", "The day of a journal, if not today")
+_USER = Param("user", "The user, for a layer with one file per user")
+_DATE = Param("date", "The day, for a journal; default: today")
 
 
 class Tool(NamedTuple):
@@ -165,23 +170,23 @@ class Tool(NamedTuple):
     params: tuple[Param, ...]
     call: Callable[[Endpoint, dict[str, Any]], ToolResult]
     reads: bool = False
-    """True when it changes nothing, however often it is called."""
+    """Whether it only reads."""
 
 
 TOOLS = (
     Tool(
         "memory_search",
         "Search memory",
-        "Find passages of memory, and of what was said in conversations, that fit a question; the "
-        "best come first. Words in any form and language; a whole sentence is as good as a word. "
-        "Each hit has an address that memory_get takes.",
+        "Find passages in memory and in recorded conversations; the best come first. Any text is "
+        "a valid query, in any language: a word or a whole sentence. Each hit has an address; "
+        "pass it to memory_get to read more.",
         (
-            Param("query", "What is looked for", required=True, least=1),
-            Param("limit", "How many hits", INTEGER, TOP_K, least=LEAST, most=MOST),
+            Param("query", "What to look for", required=True, least=1),
+            Param("limit", "Maximum number of hits", INTEGER, TOP_K, least=LEAST, most=MOST),
             Param("source", "Where to look", default=ALL, choices=SOURCES),
             Param("layer", "Only in this layer, such as decisions"),
-            Param("since", "Only what was touched or said since then, such as 30 days ago"),
-            Param("archive", "In the archive, too", BOOLEAN, False),
+            Param("since", "Only what changed or was said since, such as 30 days ago"),
+            Param("archive", "Search the archive as well", BOOLEAN, False),
             _GROUP,
         ),
         calls.memory_search,
@@ -190,10 +195,10 @@ TOOLS = (
     Tool(
         "memory_get",
         "Read a memory file",
-        "Read a file, or one entry by its address (reference/decisions.md#use-esm-only), as it is "
-        "or was. The first line says its version, which `if_match` of a write takes.",
+        "Read a file, or one entry by its address (reference/decisions.md#use-esm-only), now or at "
+        "an earlier time. The first line names the version; pass it as `if_match` when you write.",
         (
-            Param("path", "A file, a layer of one file, or an address", default=DEFAULT_PATH),
+            Param("path", "A file, a layer with one file, or an address", default=DEFAULT_PATH),
             _AT,
             _OFFSET,
             _GROUP,
@@ -204,18 +209,17 @@ TOOLS = (
     Tool(
         "memory_write",
         "Write a memory file",
-        "Replace a whole file, as one commit; older versions stay in the history. To a layer that "
-        "is a journal or a log it adds, as memory_append does. A text that leaves out most of what "
-        "the file said is refused, since that is hardly ever meant. To add something, "
-        "memory_append and memory_entry need no knowledge of the rest.",
+        "Replace a whole file in one commit; older versions stay in the history. On a journal or a "
+        "log it adds, like memory_append. A text that drops most of the file is refused. To add "
+        "something, use memory_append or memory_entry: they leave the rest alone.",
         (
             _PATH,
-            Param("text", "All that the file shall say", required=True),
-            Param("fields", "Fields of its frontmatter to set, such as summary", FIELDS, {}),
+            Param("text", "The complete new content", required=True),
+            Param("fields", "Frontmatter fields to set, such as summary", FIELDS, {}),
             _REASON,
             _IF_MATCH,
             Param("create", "Fail if the file exists", BOOLEAN, False),
-            Param("allow_shrink", "The file may lose most of its text", BOOLEAN, False),
+            Param("allow_shrink", "Accept that the file loses most of its text", BOOLEAN, False),
             _USER,
             _DATE,
             _GROUP,
@@ -225,12 +229,12 @@ TOOLS = (
     Tool(
         "memory_append",
         "Add to a memory file",
-        "Add text at the end of a file, on lines of its own, as one commit; the file is made where "
-        "it is missing. A layer that is a journal or a log knows its file of today.",
+        "Add text at the end of a file, on its own lines, in one commit; a missing file is "
+        "created. For a journal or a log, name the layer: it picks the file of today.",
         (
             _PATH,
-            Param("text", "What to add", required=True, least=1),
-            Param("fields", "Fields of the frontmatter to set, such as summary", FIELDS, {}),
+            Param("text", "The text to add", required=True, least=1),
+            Param("fields", "Frontmatter fields to set, such as summary", FIELDS, {}),
             _REASON,
             _IF_MATCH,
             _USER,
@@ -243,12 +247,12 @@ TOOLS = (
         "memory_entry",
         "Set one entry",
         "Create or change one entry (a `### Title` block with fields) of a file or a layer such as "
-        "decisions, as one commit; the rest of the file stays as it is. Fields that are not named "
-        "stay, and so does the text if none is given.",
+        "decisions, in one commit. Everything you do not name stays: the rest of the file, other "
+        "fields, and the text if you give none.",
         (
             _PATH,
             Param("title", "The title of the entry", required=True, least=1),
-            Param("text", "What it says below its fields"),
+            Param("text", "The text below the fields"),
             Param("fields", "Fields to set, such as Status and Importance", FIELDS, {}),
             _REASON,
             _IF_MATCH,
@@ -259,7 +263,7 @@ TOOLS = (
     Tool(
         "memory_list",
         "List memory files",
-        "List files with their sizes, or entries with their addresses, as they are or were.",
+        "List files with their sizes, or entries with their addresses, now or at an earlier time.",
         (
             Param("path", "Only these: a folder, a layer, or a pattern such as notes/*.md"),
             Param("entries", "List entries instead of files", BOOLEAN, False),
@@ -273,13 +277,13 @@ TOOLS = (
     Tool(
         "memory_history",
         "Show the history",
-        "Who changed a file, or anything, when and why; newest first, through moves of the file. "
-        "The commits are moments that `at` takes.",
+        "Show who changed what, when and why, newest first; a file is followed through moves. "
+        "Pass a commit as `at` to read or restore that version.",
         (
-            Param("path", "A file, a folder or an address, whose file is meant; all if not given"),
-            Param("limit", "How many commits", INTEGER, 20, least=1, most=100),
-            Param("since", "Only since then, such as yesterday"),
-            Param("agent", "Only by this agent"),
+            Param("path", "A file, a folder, or an address (for its file); default: everything"),
+            Param("limit", "Maximum number of commits", INTEGER, 20, least=1, most=100),
+            Param("since", "Only commits since, such as yesterday"),
+            Param("agent", "Only commits of this agent"),
             _OFFSET,
             _GROUP,
         ),
@@ -288,14 +292,14 @@ TOOLS = (
     ),
     Tool(
         "memory_restore",
-        "Bring back a file or an entry",
-        "Bring back a file, or one entry by its address, as it was, as a new commit: what stands "
-        "there now stays in the history. What was archived comes back from the archive. Without "
-        "`at` and `previous` the versions to choose from are listed, where there is a choice.",
+        "Restore a file or an entry",
+        "Restore an earlier version of a file, or of one entry by its address, in a new commit; "
+        "the present version stays in the history. Archived files and entries come back from the "
+        "archive. Without `at` or `previous`, the answer lists the versions to choose from.",
         (
             Param("path", "A file, or the address of an entry", required=True, least=1),
             _AT,
-            Param("previous", "The version before the present one", BOOLEAN, False),
+            Param("previous", "Restore the version before the present one", BOOLEAN, False),
             _REASON,
             _GROUP,
         ),
@@ -304,8 +308,8 @@ TOOLS = (
     Tool(
         "memory_status",
         "Show the state of memory",
-        "What the group holds, layer by layer, the last write, and what needs a look: files over "
-        "their budget, edits by other tools, versions held out of git.",
+        "Show the layers of the group, the last write, and what needs attention: files over "
+        "budget, edits made with other tools, held files.",
         (_GROUP,),
         calls.memory_status,
         reads=True,
@@ -315,12 +319,12 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 def answered(endpoint: Endpoint, name: str, given: Mapping[str, Any]) -> ToolResult:
-    """Call the tool NAME; whatever goes wrong is an answer, too. No credential is part of it."""
+    """Call the tool NAME; an error is an answer, too. Credentials are masked."""
     return guarded(endpoint, lambda: _called(endpoint, name, given))
 
 
 def guarded(endpoint: Endpoint, call: Callable[[], ToolResult]) -> ToolResult:
-    """What CALL answers, or why it does not, as a model may see it."""
+    """The result of CALL, or its error, as a model may see it."""
     answer = _answered(endpoint, call)
     gitdirs = {*endpoint.kept.gitdirs(), *map(endpoint.store.gitdir, (endpoint.group, GLOBAL))}
     return without_secrets(answer, lambda text: hidden(gitdirs, text))
@@ -330,7 +334,7 @@ def _answered(endpoint: Endpoint, call: Callable[[], ToolResult]) -> ToolResult:
     try:
         answer = call()
         notes = [on_a_line(f"note: {for_models(each)}") for each in endpoint.kept.damage()]
-        return ToolResult(joined((answer.text, *notes), "\n"), told(answer.facts), answer.failed)
+        return ToolResult(joined((answer.text, *notes), "\n"), escaped(answer.facts), answer.failed)
     except GitmemError as error:
         answer = refused(error.code, error.message, error.hint, error.facts)
         return answer._replace(by_us=isinstance(error, AT_FAULT))
@@ -341,13 +345,13 @@ def _answered(endpoint: Endpoint, call: Callable[[], ToolResult]) -> ToolResult:
         return answer._replace(by_us=True)
     except Exception as error:  # noqa: BLE001 - the boundary of this door: a server has to go on
         message = f"unexpected {type(error).__name__}: {error}"
-        answer = refused("unexpected", message, "this is a bug of gitmem's; please report it", {})
+        answer = refused("unexpected", message, "this is a bug in gitmem; please report it", {})
         return answer._replace(by_us=True)
 
 
 def _called(endpoint: Endpoint, name: str, given: Mapping[str, Any]) -> ToolResult:
     tool = BY_NAME.get(name)
     if tool is None:
-        raise BadInput(f"there is no tool {name!r}", hint=f"there are: {', '.join(BY_NAME)}")
+        raise BadInput(f"unknown tool {name!r}", hint=f"tools: {', '.join(BY_NAME)}")
     arguments = checked(name, tool.params, given)
     return tool.call(endpoint, {**arguments, "path": local(arguments.get("path", ""))})
