@@ -1,3 +1,3 @@
-"""What an agent's host is answered at its events."""
+"""Answer the events of agent hosts: a start, a prompt, a tool, the end of a turn."""
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Answer an event of an agent host: one object or nothing, and never a reason to stop.
+"""Answer one event of an agent host with one JSON object or nothing.
 
-A host takes the exit code 2 of a hook for a veto, which erases a prompt. Whatever goes wrong here
-becomes a short word to the user instead. What a handler needs is imported by that handler: most
-events are about files that are not ours, and cost no more than looking at a path.
+A host takes exit code 2 of a hook for a veto, which erases the prompt, so every error becomes a
+short notice for the user instead. Each handler imports what it needs: most events concern files
+that are not memory, and cost no more than a look at a path.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from gitmem.model.record import Record
 LONGEST_NOTICE = 400
 DISABLE = "GITMEM_DISABLE"
 DRAIN = "drain"
-"""No event of a host: what sessions have left is taken in."""
+"""Not an event of a host: import what ended sessions left in the spool."""
 READY = "ready"
-"""Neither is this: what prompts are answered from is brought up to date."""
+"""Not an event of a host: update the caches that prompts are answered from."""
 
 
 class Output(Record):
-    """What there is to say: to the model, and to its user."""
+    """The texts for the model and for its user."""
 
     context: ForModel = NOTHING
     notice: str = ""
 
 
 class Reply(Record):
-    """What a hook says in the end."""
+    """What a hook prints."""
 
     document: dict[str, object] | None = None
     """The one object to print; None for nothing."""
     complaint: str = ""
-    """What went wrong, on one line, where the host reads no answer to this event."""
+    """An error on one line, for an event whose answer the host does not read."""
 
 
 def damage_words(damage: Iterable[str]) -> str:
@@ -57,13 +57,13 @@ def typed(text: str) -> str:
 
 
 class Parts:
-    """The parts of an answer: one that fails is told, and never costs another."""
+    """The parts of an answer: a failed one is reported and costs no other."""
 
     def __init__(self) -> None:
         self.trouble: list[str] = []
 
     def tried(self, what: str, part: Callable[[], ForModel]) -> ForModel:
-        """What PART says; where it fails nothing, and WHAT that means is told."""
+        """The text of PART; where it raises, nothing, and the user is told WHAT failed."""
         try:
             return part()
         except Exception as error:  # noqa: BLE001 - one part never costs another
@@ -71,7 +71,7 @@ class Parts:
             return NOTHING
 
     def failed(self, error: Exception, what: str) -> None:
-        """Tell of ERROR and WHAT it means; one that costs several parts is told once."""
+        """Report ERROR and WHAT it costs; an error that costs several parts is reported once."""
         words = in_words(error)
         for at, each in enumerate(self.trouble):
             if each.startswith(f"{words}; "):
@@ -80,44 +80,44 @@ class Parts:
         self.trouble.append(f"{words}; {what}")
 
     def tell(self, damage: Iterable[str]) -> None:
-        """Tell of DAMAGE that was met, and of which an answer may lack something."""
+        """Report DAMAGE, because of which the answer may be incomplete."""
         told = self.notice
         new = (each for each in damage if each.partition(":")[0] not in told)
         self.trouble += filter(None, [damage_words(new)])
 
     @property
     def notice(self) -> str:
-        """What the user is told."""
+        """The text for the user."""
         return "\n".join(self.trouble)
 
 
 def respond(event: Event) -> Reply:
-    """What to answer, and where."""
+    """The reply to EVENT; never raises."""
     host, name = HOSTS[event.host], event.name
     handler = HANDLERS.get(name)
     if handler is None or event.environ.get(DISABLE):
         return Reply()
     try:
-        said = handler(event)
-    except Exception as error:  # noqa: BLE001 - no event of a host is stopped by us
-        said = Output(notice=_notice(error, name))
+        output = handler(event)
+    except Exception as error:  # noqa: BLE001 - a hook never stops its host
+        output = Output(notice=_notice(error, name))
         _debugged(event)
     # A name or a value in an error is as hostile on a terminal as it is to a model.
-    notice = shown(said.notice) if said.notice else ""
+    notice = shown(output.notice) if output.notice else ""
     if name in host.deaf:
         return Reply(complaint=" ".join(notice.split()))
-    return Reply(answer(host, name, said.context, notice))
+    return Reply(answer(host, name, output.context, notice))
 
 
 def _notice(error: Exception, name: str) -> str:
-    """What the user is told; that there is no store only once a session."""
+    """The notice about ERROR; a missing store is reported only when a session starts."""
     if isinstance(error, NotFound) and name != "SessionStart":
         return ""
     return in_words(error)
 
 
 def in_words(error: Exception) -> str:
-    """An error on one line, with what to type next."""
+    """ERROR with its hint, on one line."""
     from gitmem.model.hints import Hint, call  # only where something failed
 
     hint: str = Hint("run ", call("doctor"))
@@ -143,40 +143,17 @@ def _debugged(event: Event) -> None:
         traceback.print_exc()
 
 
-def _start(event: Event) -> Output:
-    from gitmem.integrations.hooks.session_start import started
+def _handled_in(module: str, name: str) -> Callable[[Event], Output]:
+    """The handler NAME of a module of this folder, which is imported only for its event."""
 
-    return started(event)
+    def handler(event: Event) -> Output:
+        from importlib import import_module
 
+        found = getattr(import_module(f"gitmem.integrations.hooks.{module}"), name)
+        output: Output = found(event)
+        return output
 
-def _subagent(event: Event) -> Output:
-    from gitmem.integrations.hooks.session_start import subagent_started
-
-    return subagent_started(event)
-
-
-def _prompt(event: Event) -> Output:
-    from gitmem.integrations.hooks.turns import prompted
-
-    return prompted(event)
-
-
-def _written(event: Event) -> Output:
-    from gitmem.integrations.hooks.edits import written
-
-    return written(event)
-
-
-def _turn(event: Event) -> Output:
-    from gitmem.integrations.hooks.turns import turned
-
-    return turned(event)
-
-
-def _compacted(event: Event) -> Output:
-    from gitmem.integrations.hooks.turns import compacted
-
-    return compacted(event)
+    return handler
 
 
 def _ended(event: Event) -> Output:
@@ -185,7 +162,7 @@ def _ended(event: Event) -> Output:
 
 
 def note_end(event: Event, group: str = "") -> ForModel:
-    """Leave word of what was said for who starts next; there is nothing to say about it."""
+    """Leave a note in the spool, so that the next start imports the transcript."""
     from gitmem.memory.transcripts.spool import SessionNote, leave, left_by
 
     where = event.transcript
@@ -212,15 +189,15 @@ def _ready(event: Event) -> None:
 
 
 UNWATCHED: dict[str, Callable[[Event], None]] = {DRAIN: _drain, READY: _ready}
-"""What a hook leaves to a process that nobody waits for."""
+"""Work that a hook leaves to a process in the background."""
 HANDLERS: dict[str, Callable[[Event], Output]] = {
-    "SessionStart": _start,
-    "SubagentStart": _subagent,
-    "UserPromptSubmit": _prompt,
-    "PostToolUse": _written,
-    "PreCompact": _turn,
-    "PostCompact": _compacted,
-    "Stop": _turn,
-    "SubagentStop": _turn,
+    "SessionStart": _handled_in("session_start", "started"),
+    "SubagentStart": _handled_in("session_start", "subagent_started"),
+    "UserPromptSubmit": _handled_in("turns", "prompted"),
+    "PostToolUse": _handled_in("edits", "written"),
+    "PreCompact": _handled_in("turns", "turned"),
+    "PostCompact": _handled_in("turns", "compacted"),
+    "Stop": _handled_in("turns", "turned"),
+    "SubagentStop": _handled_in("turns", "turned"),
     "SessionEnd": _ended,
 }

@@ -30,32 +30,32 @@ if TYPE_CHECKING:
 BETWEEN = "\n\n"
 COMPARED = ("always", "recent")
 """Layers whose changes a resumed session is shown."""
-HEADING = "What memory holds has changed since this session was last shown it:"
+HEADING = "Memory has changed since this session was last shown it:"
 SEE = ". See one with `gitmem read PATH`."
 NAMES = 0.1
-"""How much of a room the names of what it does not hold may take."""
+"""The share of the space for the names of files that do not fit."""
 ENDING = 300
-"""Characters that naming files may take for whose changes there is no room."""
+"""Characters for the names of changed files that do not fit."""
 LONGEST_MESSAGE = 280
-"""Characters of a message that are shown."""
+"""Characters shown of a message."""
 LONGEST_SUMMARY = 1500
-SOME_UNREADABLE = "Some messages are missing here: they cannot be read; `gitmem check` says which."
+SOME_UNREADABLE = "Some messages are missing because they cannot be read: see `gitmem check`."
 Holds = Callable[[str], bool]
 Drawn = Callable[[Holds], ForModel]
 
 
 class ChangedSince(NamedTuple):
-    """What is new to a session, and what it has been shown with that."""
+    """The changes that a session has not seen, and the commits it has seen with them."""
 
     pieces: tuple[Piece, ...]
-    """The files that changed, each with what became of it."""
+    """The changed files, each with its change."""
     format: str
-    """In which the layout shows memory."""
+    """The format of the layout."""
     shown: tuple[tuple[str, str], ...]
 
 
 def present(group: Group) -> tuple[tuple[str, str], ...]:
-    """The commits that a session would be shown now."""
+    """The commits of the group and of `global` now."""
     own = (group.name, group.repository.tip())
     if not has_shared(group):
         return (own,)
@@ -69,9 +69,9 @@ def present(group: Group) -> tuple[tuple[str, str], ...]:
 def changed_since(
     group: Group, shown: Sequence[tuple[str, str]], without: tuple[str, ...] = ()
 ) -> ChangedSince:
-    """What differs from the commits that were SHOWN, in files that are loaded.
+    """The differences to the commits SHOWN, in files that the layout loads.
 
-    WITHOUT names files of the group that the model gets in another way.
+    WITHOUT: files of the group that the model gets in another way.
     """
     loaded = layout_at(group, group.repository.snapshot())
     pieces: list[Piece] = []
@@ -79,7 +79,7 @@ def changed_since(
     for name, commit in shown:
         try:
             pieces += _in_group(group, loaded.written, name, commit, now)
-        except NotFound:  # a group that is gone, or a history that was written anew
+        except NotFound:  # a removed group, or a rewritten history
             continue
     new = tuple(each for each in pieces if each.group or each.path not in without)
     return ChangedSince(new, loaded.layout.format, tuple(now))
@@ -115,7 +115,7 @@ def _in_group(
 
 
 def _pieces(group: Group, layout: Layout, file: FileChange, own: bool) -> Iterator[Piece]:
-    """A file that is moved into what is loaded, or out of it, comes, or goes."""
+    """The changes of FILE; moved into a loaded layer it is created, moved out deleted."""
     there, here = (_loaded(layout, path, own) for path in (file.moved_from, file.path))
     if file.moved_from and there and not here:
         yield _piece(there, file.moved_from, own, "deleted")
@@ -143,15 +143,15 @@ def _piece(layer: Layer, path: str, own: bool, change: str, text: str = "") -> P
 
 
 def _loaded(layout: Layout, path: str, own: bool) -> Layer | None:
-    """The layer of a file that sessions are shown."""
+    """The layer of PATH, if sessions are shown it."""
     layer = layout.layer_of(path) if path else None
     return layer if layer and layer.load in COMPARED and (own or layer.shared) else None
 
 
 def drawn(found: ChangedSince, holds: Callable[[str], bool]) -> ForModel:
-    """A page of what changed, in whole pieces only, as far as HOLDS says; the others are named.
+    """The changes as text, in whole pieces, as long as HOLDS; the other files are named.
 
-    It is drawn as `inject` draws memory: what a note says cannot leave its block here, either.
+    It is rendered as `inject` renders memory, so no text can leave its block.
     """
     page = ContextPage(found.format, annotate=True)
     taken: list[Piece] = []
@@ -167,7 +167,7 @@ def drawn(found: ChangedSince, holds: Callable[[str], bool]) -> ForModel:
 
 
 def _also(names: Sequence[ForModel]) -> ForModel:
-    """Those of NAMES that have room in a line; the others are counted."""
+    """A line with the NAMES that fit; the others are counted."""
     if not names:
         return NOTHING
     shown: list[ForModel] = []
@@ -182,9 +182,9 @@ def _also(names: Sequence[ForModel]) -> ForModel:
 
 
 def continuity(group: Group, skill: str) -> Drawn:
-    """What a session should know of the conversations before it: as much as some room holds.
+    """The last checkpoint and the pending messages, as much as fits.
 
-    SKILL is what it shall call when too many of them are not summarised.
+    SKILL: what the agent should invoke when too many messages are pending.
     """
     if not has_transcripts(group):
         return lambda holds: worded(NONE_NEW)
@@ -212,7 +212,7 @@ def continuity(group: Group, skill: str) -> Drawn:
 
 
 class _Pending(NamedTuple):
-    """What was said since the last checkpoint, as far as there is room; the rest is counted."""
+    """The messages since the last checkpoint, as many as fit; the rest is counted."""
 
     total: int
     damage: tuple[ForModel, ...]
@@ -222,7 +222,7 @@ class _Pending(NamedTuple):
 
     @property
     def text(self) -> ForModel:
-        """All of it, one thing on each line."""
+        """The whole text; a message takes one line, so none can pass for another."""
         if not self.total:
             return joined((*self.before, *self.damage, worded(NONE_NEW)), "\n")
         return joined((*self.before, *self.damage, self._title(), *self.lines, self.action), "\n")
@@ -233,12 +233,12 @@ class _Pending(NamedTuple):
             return worded("{messages} since then, not summarised:", messages=messages)
         if not self.lines:
             return worded(
-                "{messages} since then, not summarised; none of them shown here "
+                "{messages} since then, not summarised; none shown here "
                 "(all: `gitmem transcript show CHAT`).",
                 messages=messages,
             )
         return worded(
-            "{messages} since then, not summarised; the newest {shown} of them "
+            "{messages} since then, not summarised; the newest {shown} "
             "(all: `gitmem transcript show CHAT`):",
             messages=messages,
             shown=len(self.lines),
@@ -261,7 +261,7 @@ def _line(message: MessageRow, group: Group) -> ForModel:
 
 
 def _short(text: str, most: int) -> str:
-    """TEXT on one line, cut where it has more than MOST characters as they are shown."""
+    """TEXT on one line, cut to MOST characters as shown."""
     line = " ".join(text.split())
     while len(line) > most or len(shown_on_a_line(line)) > most:
         keep = most - 1 - (len(shown_on_a_line(line[:most])) - len(line[:most]))
@@ -272,7 +272,7 @@ def _short(text: str, most: int) -> str:
 def loaded_by_host(
     group: Group, host: Host, environ: Mapping[str, str], project: str
 ) -> tuple[str, ...]:
-    """The files of GROUP that HOST itself shows to the model in PROJECT, and the layout would."""
+    """The files of GROUP that the layout loads and HOST itself shows in PROJECT."""
     own = host.own_memory
     if own is None:
         return ()
@@ -290,9 +290,9 @@ def loaded_by_host(
 def memory_within(
     group: Group, room: Room, format: str = "", without: tuple[str, ...] = ()
 ) -> tuple[Injected, ForModel]:
-    """What the layout loads as far as ROOM holds it, and the text, which names the rest.
+    """Memory that the layout loads, as much as ROOM holds, and its text, which names the rest.
 
-    FORMAT: another one than that of the layout. WITHOUT: files that the host shows itself.
+    FORMAT: overrides that of the layout. WITHOUT: files that the host shows itself.
     """
     own = layout_of(group).budget
     room = room._replace(chars=min(own, room.chars)) if own else room
@@ -316,7 +316,7 @@ def memory_within(
 def core_cut(
     group: Group, room: Room, format: str = "", without: tuple[str, ...] = ()
 ) -> list[str]:
-    """The documents of GROUP that ROOM does not hold whole, even where no message is pending."""
+    """The documents of GROUP that ROOM cannot hold whole, even without pending messages."""
     found, _ = memory_within(group, room.without(NONE_NEW), format, without)
     cut = [f"{each.path} ({each.cut})" for each in found.manifest.pieces if each.cut]
     core = {each.name for each in layout_of(group).layers if each.kind in FILE_KINDS}
@@ -325,11 +325,11 @@ def core_cut(
 
 
 def _with_rest(found: Injected, room: Room) -> ForModel:
-    """The text, and what there was no room for: a gap that nobody names looks like all there is."""
+    """The text with the names of what did not fit: an unnamed gap looks complete."""
     rest = [each for each in found.manifest.left_out if each.why == OVER_BUDGET]
     if not rest:
         return found.text
-    # What went last is the most important. Names are as long as people make them.
+    # The last one dropped is the most important. Names may be long.
     named = [readable(each.address, each.group) for each in reversed(rest)]
     names = list(room.part(NAMES).whole_ones(named))
     more = len(rest) - len(names)
@@ -339,16 +339,16 @@ def _with_rest(found: Injected, room: Room) -> ForModel:
         rest_of = worded("{more} files or entries", more=more)
         way = worded(": see `gitmem list`.")
     listed = joined((joined(names, ", "), rest_of), " and ")
-    return joined((found.text, joined((worded("Not shown, for want of room: "), listed, way), "")))
+    return joined((found.text, joined((worded("Not shown for lack of space: "), listed, way), "")))
 
 
 def nudge_of(group: Group) -> ForModel:
-    """A word on the diary, where the layout has one."""
+    """A reminder of the diary, where the layout has one."""
     journal = next((each for each in layout_of(group).layers if each.kind == "journal"), None)
     if journal is None:
         return NOTHING
     return worded(
-        "A good part of this session is not in the {journal} yet. "
-        "The skill `diary` writes down what is worth keeping.",
+        "Much of this session is not in the {journal} yet. "
+        "Use the skill `diary` to write down what is worth keeping.",
         journal=journal.name,
     )

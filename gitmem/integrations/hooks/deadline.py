@@ -1,10 +1,10 @@
-"""The time that a hook has: one that would be late says nothing, and ends before its host ends it.
+"""The deadline of a hook, and work that goes on in the background.
 
-A host that loses patience kills its hook, discards what it said and may show an error. So a timer
-ends the process itself, as SIGKILL would, which every write survives; but with exit code 0, nothing
-on standard output and a line for `gitmem doctor`. Python handles a signal between two steps of its
-own, and inside of `re`. For a step in C that takes longer there is a thread that needs no
-interpreter: it ends the process a little later, with exit code 1.
+A host kills a hook that is late, discards its output and may show an error. So a timer ends the
+process first, as SIGKILL would, which every write survives; but with exit code 0, no output and a
+line for `gitmem doctor`. Python handles signals only between bytecodes and inside `re`. For a
+longer step in C a thread that needs no interpreter ends the process a little later, with exit
+code 1.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from types import FrameType
 from gitmem.integrations.hooks.protocol import Event
 
 SECONDS = {"UserPromptSubmit": 4.0, "SessionEnd": 4.0}
-"""What `gitmem install` gives these is 5 seconds ..."""
+"""`gitmem install` gives these events 5 seconds ..."""
 USUAL = 8.0
 """... and all others 10."""
 GRACE = 0.5
 """Seconds after which a process that cannot handle a signal is ended without being event."""
 VARIABLE = "GITMEM_HOOK_SECONDS"
-"""Another time for all events, where a host was told to wait longer; 0 for no end."""
+"""Overrides the seconds of all events, for hosts configured to wait longer; 0 for no deadline."""
 NAME = "late-hooks.jsonl"
-"""The file of the store with a line for each hook that was late."""
+"""The file in the store with a line for each late hook."""
 LARGEST = 64 * 1024
 A_WEEK = 7 * 86_400.0
 _STARTED = 19
-"""The place of a process's start in its line of /proc, counted behind its name."""
+"""The field of the start time in /proc/self/stat, counted after the name."""
 _instead: list[Callable[[], None]] = []
-"""What a late hook still does, the last one first."""
+"""What a late hook still does, last added first."""
 
 
 @contextmanager
 def limited(event: Event) -> Iterator[None]:
-    """End this process if what follows takes longer than the event of EVENT has time for."""
+    """End this process if the block takes longer than EVENT has time for."""
     seconds = _seconds(event)
     if not seconds:
         yield
@@ -65,9 +65,9 @@ def limited(event: Event) -> Iterator[None]:
 
 
 @contextmanager
-def instead(deed: Callable[[], None]) -> Iterator[None]:
-    """Let a hook do DEED where what follows would make it late: something short."""
-    _instead.append(deed)
+def instead(action: Callable[[], None]) -> Iterator[None]:
+    """Do ACTION, which must be short, if the deadline comes during the block."""
+    _instead.append(action)
     try:
         yield
     finally:
@@ -75,12 +75,12 @@ def instead(deed: Callable[[], None]) -> Iterator[None]:
 
 
 def time_left() -> float:
-    """Seconds until this hook would be late; infinite where nothing ends it."""
+    """Seconds until the deadline; infinite without one."""
     return signal.getitimer(signal.ITIMER_REAL)[0] or inf
 
 
 def late_hooks(store: str, now: float) -> list[tuple[str, float]]:
-    """The hooks that were late in the last week by event and time, the oldest first."""
+    """The late hooks of the last week by event and time, oldest first."""
     found = []
     with suppress(OSError), open(os.path.join(store, NAME), "rb") as file:
         for line in file.read(2 * LARGEST).splitlines():
@@ -92,15 +92,15 @@ def late_hooks(store: str, now: float) -> list[tuple[str, float]]:
 
 def _seconds(event: Event) -> float:
     with suppress(ValueError):
-        said = float(event.environ.get(VARIABLE) or "none")
-        return said if 0 <= said < A_WEEK else USUAL
+        given = float(event.environ.get(VARIABLE) or "none")
+        return given if 0 <= given < A_WEEK else USUAL
     return SECONDS.get(event.name, USUAL)
 
 
 def _age() -> float:
-    """Seconds since this process was started: its host counts from there, and so do we.
+    """Seconds since this process started, which is when its host began to count.
 
-    A busy machine may take one of them to start Python. Where the system does not tell, it is 0.
+    A busy machine may take one second to start Python. 0 where the system does not tell.
     """
     with suppress(OSError, ValueError, IndexError, AttributeError):
         with open("/proc/self/stat", "rb", buffering=0) as file:
@@ -111,16 +111,16 @@ def _age() -> float:
 
 
 def _end(event: Event) -> None:
-    for deed in reversed(_instead):
+    for action in reversed(_instead):
         with suppress(Exception):
-            deed()
+            action()
     with suppress(Exception):
         _note(event)
     os._exit(0)
 
 
 def _note(event: Event) -> None:
-    """Leave a line; where there are too many of them, that one alone."""
+    """Add a line to the file of late hooks; a file that is too large starts anew."""
     path = os.path.join(event.store, NAME)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(path, flags, 0o600)
@@ -130,7 +130,7 @@ def _note(event: Event) -> None:
 
 
 def detach(event: Event, work: str, group: str = "") -> None:
-    """Let `gitmem hook` do WORK, which is no event of a host, and do not wait for it."""
+    """Start `gitmem hook WORK` in the background."""
     import subprocess  # only where something is left to do
     import sys
 

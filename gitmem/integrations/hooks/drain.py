@@ -1,7 +1,7 @@
-"""What sessions have left behind becomes transcripts.
+"""Drain the spool: import the transcripts and summaries that ended sessions left.
 
-A host waits for the start of a session: so much is read at once, and the rest in a process of its
-own. A note that cannot be done is put back, and stops no other.
+A host waits for the start of a session, so a start imports only so much; the rest goes on in the
+background. A note that fails is put back and stops no other.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from gitmem.memory.group import Group
 
 AT_ONCE = 4 * 1024 * 1024
-"""Bytes of transcripts that a start waits for, all in all ..."""
+"""Bytes of transcripts that one start imports ..."""
 SECONDS = 2.0
-"""... and how long it does."""
+"""... and the seconds it takes for that."""
 
 
 def drain(event: Event, group: str = "", *, at_once: bool = True) -> list[str]:
-    """Take in what was said in sessions that ended; what went wrong with those of GROUP.
+    """Import what ended sessions left; return notices about failures that concern GROUP.
 
     AT_ONCE: no more than a start has time for.
     """
@@ -42,7 +42,7 @@ def drain(event: Event, group: str = "", *, at_once: bool = True) -> list[str]:
 
 
 class _Drain:
-    """One round through the notes."""
+    """One pass over the notes."""
 
     def __init__(self, event: Event, group: str, most: int) -> None:
         self._event, self._group = event, group
@@ -51,25 +51,26 @@ class _Drain:
         self.trouble: list[str] = []
 
     def do(self, claimed: ClaimedNote) -> None:
-        """Do what one note asks for, and put it back if that cannot be."""
+        """Process one note; put it back if that fails."""
         try:
             is_done = self._done(claimed.note)
         except GroupRefused:
-            is_done = False  # for a session that may
+            is_done = False  # left for a session that may
         except Exception as error:  # noqa: BLE001 - one note never costs another
             is_done = False
-            told = f"{in_words(error)}; what was said could not be kept"
-            if self._concerns(claimed.note, error) and told not in self.trouble:
-                self.trouble.append(told)
+            notice = f"{in_words(error)}; a transcript could not be imported"
+            if self._concerns(claimed.note, error) and notice not in self.trouble:
+                self.trouble.append(notice)
         if is_done:
             discard(claimed)
         else:
             put_back(claimed)
 
     def _concerns(self, note: SessionNote, error: Exception) -> bool:
-        """Whether this session tells of it; of a group that is gone, who sees all of them.
+        """Whether this session reports ERROR.
 
-        Then only of a summary, which stands nowhere else.
+        For a group that is gone only a session that sees all groups does, and only for a summary,
+        of which there is no other copy.
         """
         if isinstance(error, GroupNotFound):
             return bool(note.summary) and self._event.acting in (None, MAIN)
@@ -78,14 +79,14 @@ class _Drain:
     def _done(self, note: SessionNote) -> bool:
         path = os.path.expanduser(note.transcript)
         if not note.summary and not os.path.isfile(path):
-            return True  # its host has removed it
+            return True  # the host has removed it
         if self._most and monotonic() > self._until:
             self.left = True
             return False
-        from gitmem.integrations.hooks.groups import heir_of, opened
+        from gitmem.integrations.hooks.groups import opened, successor_of
 
-        event = self._whose(note)
-        with opened(event, heir_of(event)) as group:
+        event = self._event_of(note)
+        with opened(event, successor_of(event)) as group:
             if note.summary:
                 from gitmem.integrations.hooks.turns import keep_summary
 
@@ -93,7 +94,7 @@ class _Drain:
                 return True
             return self._imported(group, note.host, path)
 
-    def _whose(self, note: SessionNote) -> Event:
+    def _event_of(self, note: SessionNote) -> Event:
         return self._event._replace(
             host=note.host,
             group=note.group,
@@ -122,7 +123,7 @@ class _Drain:
 
 
 def _keep_summary_in(group: Group, host: str, path: str) -> None:
-    """Keep the summary of the last compaction in a transcript, where the layout has a place."""
+    """Store the summary of the last compaction in a transcript, if the layout has a file for it."""
     from gitmem.integrations.hooks.turns import keep_summary, summary_of
     from gitmem.integrations.transcripts.import_files import summary_in
     from gitmem.memory.layouts import layout_of

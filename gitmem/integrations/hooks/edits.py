@@ -134,7 +134,7 @@ def capture_edits(event: Event, group: Group, room: Room, *, with_held: bool = F
 def told(done: CapturedAll, group: str, room: Room) -> list[ForModel]:
     """What a model should know about its edits: which are held and which broke a policy."""
     words = _told(done, group)
-    rest = "{more} more such edits: `gitmem -g {group} status` names them."
+    rest = "{more} more such edits: see `gitmem -g {group} status`."
     shown = list(room.without(rest).whole_ones(words[:TOLD]))
     more = len(words) - len(shown)
     return [*shown, *([worded(rest, more=more, group=group)] if more else [])]
@@ -145,8 +145,8 @@ def _told(done: CapturedAll, group: str) -> list[ForModel]:
 
     words = [
         worded(
-            "The edit of {path} is not in memory ({rule}). It stays in the file: "
-            "`gitmem -g {group} held show {file}` says more.",
+            "The edit of {path} is held: {rule}. It stays in the file and out of memory; "
+            "see `gitmem -g {group} held show {file}`.",
             path=redacted_path(each.path),
             rule=each.rule,
             group=group,
@@ -158,7 +158,7 @@ def _told(done: CapturedAll, group: str) -> list[ForModel]:
         words += [
             worded(
                 "The edit of {path} is not in memory yet: it belongs to {title} that a person has "
-                "begun with git. It is captured when that is finished.",
+                "begun with git, and is captured when that is finished.",
                 path=redacted_path(path),
                 title=done.operation.title,
             )
@@ -167,8 +167,8 @@ def _told(done: CapturedAll, group: str) -> list[ForModel]:
     for each in done.captured:
         words += [
             worded(
-                "The edit of {path} is kept, but {broken}. "
-                "`gitmem -g {group} undo {commit}` takes it back.",
+                "The edit of {path} is committed, but {broken}. "
+                "To take it back: `gitmem -g {group} undo {commit}`.",
                 path=each.path,
                 broken=typed(broken),
                 group=group,

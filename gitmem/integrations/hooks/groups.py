@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from gitmem.memory.group import Group, Store
 
 WAIT = 2.0
-"""Seconds that a hook waits for another writer."""
+"""Seconds that a hook waits for the lock."""
 GITFILE = b"gitdir: "
 LONGEST_GITFILE = 4096
 
 
 @contextmanager
 def opened(event: Event, name: str = "", *, as_subagent: bool = False) -> Iterator[Group]:
-    """The group NAME, or the one that the session works with; AS_SUBAGENT: in its name, too."""
+    """The group NAME, or the one of the session; AS_SUBAGENT: commits name the subagent."""
     from pathlib import Path
 
     from gitmem.memory.group import Caller, Store, Who, isolate, open_group
@@ -41,7 +41,7 @@ def opened(event: Event, name: str = "", *, as_subagent: bool = False) -> Iterat
 
 
 def group_of(store: Store, folder: str) -> str:
-    """The group that a project folder uses."""
+    """The group of a project FOLDER; BadInput where the store requires a link."""
     linked = store.linked(folder)
     if not linked and store.requires_group:
         from gitmem.model.hints import Hint, call  # only where something is wrong
@@ -53,8 +53,8 @@ def group_of(store: Store, folder: str) -> str:
     return linked or "main"
 
 
-def heir_of(event: Event) -> str:
-    """The group that has what was left for one that is gone: the one its folder uses by now."""
+def successor_of(event: Event) -> str:
+    """The group that the folder uses now, where the group of EVENT is gone; else empty."""
     from pathlib import Path
 
     from gitmem.memory.group import Store
@@ -65,7 +65,7 @@ def heir_of(event: Event) -> str:
 
 
 def underway(group: Group) -> list[str]:
-    """What a person has begun with git in a group and not finished, in a word to the user."""
+    """A notice about a merge or rebase that a person has begun with git and not finished."""
     found = group.underway()
     if found is None:
         return []
@@ -77,23 +77,26 @@ def underway(group: Group) -> list[str]:
 
 
 def group_at(path: str, store: str) -> str:
-    """The group of STORE in whose work tree PATH is; nothing where it is in none."""
+    """The group of STORE whose work tree contains PATH; empty where none does."""
     repos = os.path.join(os.path.realpath(store), "repos")
-    place = os.path.realpath(os.path.dirname(path))
+    folder = os.path.realpath(os.path.dirname(path))
     while True:
-        found = _leads_to(place)
+        found = _gitdir_of(folder)
         if found is not None:
             home, name = os.path.split(found)
             return name.removesuffix(".git") if home == repos and name.endswith(".git") else ""
-        above = os.path.dirname(place)
-        if above == place:
+        above = os.path.dirname(folder)
+        if above == folder:
             return ""
-        place = above
+        folder = above
 
 
-def _leads_to(folder: str) -> str | None:
-    """Where the `.git` file of a folder leads; None where there is no such file."""
-    with suppress(OSError), open(os.path.join(folder, ".git"), "rb", opener=_at_once) as file:
+def _gitdir_of(folder: str) -> str | None:
+    """The git directory that the `.git` file of FOLDER names; None without such a file."""
+    with (
+        suppress(OSError),
+        open(os.path.join(folder, ".git"), "rb", opener=_without_waiting) as file,
+    ):
         data = file.read(LONGEST_GITFILE) or b""
         if data.startswith(GITFILE):
             target = os.fsdecode(data[len(GITFILE) :].strip())
@@ -101,6 +104,6 @@ def _leads_to(folder: str) -> str | None:
     return None
 
 
-def _at_once(path: str, flags: int) -> int:
-    """Open without waiting: it may be a pipe that nobody writes to."""
+def _without_waiting(path: str, flags: int) -> int:
+    """Open even a pipe that nobody writes to."""
     return os.open(path, flags | os.O_NONBLOCK)

@@ -1,4 +1,4 @@
-"""What agent hosts say to their hooks, and the one object that answers them."""
+"""The protocol of hooks: the event a host sends, the object it accepts, and its limits."""
 
 from __future__ import annotations
 
@@ -27,80 +27,80 @@ EVENTS = {
     "subagent-stop": "SubagentStop",
     "session-end": "SessionEnd",
 }
-"""The events that are answered: as a command names them, and as hosts do."""
-TELL = "Tell the user, whom this host does not show it: {notice}"
-"""What the model of a host gets that shows its user no notice."""
+"""The events that are answered: their names as arguments of the command, and at hosts."""
+TELL = "Tell the user, who does not see this: {notice}"
+"""For the model of a host that shows its user no notices."""
 Payload = Mapping[str, Any]
-"""What a host said, a JSON object."""
+"""The JSON object that a host sends."""
 LARGEST = 32 * 1024 * 1024
-"""Bytes that a host may say; a file that was written stands in them, too."""
+"""Bytes of a payload; it may contain a whole file that was written."""
 LONGEST_NAME = 200
 BETWEEN = "\n\n"
 Line = TypeVar("Line", bound=str)
 
 
 class Event(Record):
-    """What a host asks, and for whom."""
+    """An event of a host, with the store, group and agent that it concerns."""
 
     command: str
     host: str
     payload: Payload
     store: str
     group: str
-    """The group that was named; nothing where the project's folder says."""
+    """The group that was named; empty where the folder of the project decides."""
     acting: str | None
     agent: str
-    """Who the commits are by; nothing for the host."""
+    """The author of commits; empty for the host."""
     environ: Mapping[str, str]
     now: datetime | None = None
-    """Where the clock stands still; None when it runs."""
+    """A fixed time, for tests; None for the real clock."""
 
     @property
     def name(self) -> str:
-        """The event, as hosts call it; nothing for one that the command names and we do not."""
+        """The name of the event at hosts; empty for an unknown argument of the command."""
         if self.command:
             return EVENTS.get(self.command, "")
-        said = str(self.payload.get("hook_event_name"))
-        return HOSTS[self.host].events.get(said, said)
+        named = str(self.payload.get("hook_event_name"))
+        return HOSTS[self.host].events.get(named, named)
 
     @property
     def session(self) -> str:
-        """The session that asks; for a subagent that has an id of its own, the one it works for."""
+        """The session; for a subagent with an id of its own, the session it works for."""
         payload = self.payload
         return str(payload.get("parent_agent_id") or payload.get("session_id") or "")
 
     @property
     def transcript(self) -> str:
-        """The file in which the host records the session; nothing where it names none."""
+        """The file in which the host records the session; empty where it names none."""
         named = self.payload.get("transcript_path")
         return named if isinstance(named, str) else ""
 
     @property
     def turn(self) -> str:
-        """The turn of the session, as its host names it."""
+        """The id of the turn."""
         return _name(self.payload.get(HOSTS[self.host].turn))
 
     @property
     def subagent(self) -> str:
-        """The type and the id of the subagent that asks; nothing for the session itself."""
+        """The type and id of the subagent; empty for the session itself."""
         kind, name = (_name(self.payload.get(each)) for each in ("agent_type", "agent_id"))
         return f"{kind}/{name}" if name else ""
 
     @property
     def project(self) -> str:
-        """The folder that the session works in."""
+        """The folder of the project."""
         named = self.environ.get(HOSTS[self.host].project_variable)
         return named or str(self.payload.get("cwd") or "/")
 
 
 def _name(value: object) -> str:
-    """A name that a host gives; nothing for what cannot stand in a commit."""
+    """VALUE if it is a name that a commit can hold, else empty."""
     is_name = isinstance(value, str) and len(value) <= LONGEST_NAME and value.isprintable()
     return value if is_name else ""  # type: ignore[return-value]
 
 
 def read_payload(data: bytes) -> Payload | None:
-    """The JSON object that a host said; None for anything else."""
+    """The JSON object in DATA; None for anything else."""
     if len(data) > LARGEST:
         return None
     try:
@@ -111,7 +111,7 @@ def read_payload(data: bytes) -> Payload | None:
 
 
 def sync_skill_in(host: Host, layout: str, environ: Mapping[str, str]) -> str:
-    """How an agent calls the sync in a group of LAYOUT; a plugin brings no other names."""
+    """The name of the sync skill in a group of LAYOUT; in a plugin it has one name."""
     from gitmem.model.transcripts.batches import (  # not for every tool that wrote a file
         SYNC,
         sync_skill,
@@ -123,9 +123,9 @@ def sync_skill_in(host: Host, layout: str, environ: Mapping[str, str]) -> str:
 
 
 def answer(host: Host, name: str, context: ForModel, notice: str) -> dict[str, object] | None:
-    """The one object to print: what the model gets, and what its user does; None for nothing.
+    """The one object to print: CONTEXT for the model, NOTICE for the user; None for nothing.
 
-    Nothing else that hooks say reaches a model.
+    No other text of a hook reaches a model.
     """
     found: dict[str, object] = {}
     if notice:
@@ -140,9 +140,9 @@ def answer(host: Host, name: str, context: ForModel, notice: str) -> dict[str, o
 
 
 def prompt_in(host: Host, payload: Payload) -> str:
-    """The prompt without what hooks added before it; nothing where it is no text.
+    """The prompt without texts that hooks added before it; empty where it is not a string.
 
-    A host with a tag escapes `<` inside it, so that the first end tag is the one.
+    A host with a tag escapes `<` inside it, so the first end tag closes it.
     """
     prompt = payload.get("prompt")
     if not isinstance(prompt, str):
@@ -153,17 +153,17 @@ def prompt_in(host: Host, payload: Payload) -> str:
 
 
 def files_written(host: Host, payload: Payload) -> Iterator[str]:
-    """The files that a tool has just written, by absolute paths."""
+    """The absolute paths of the files that a tool has just written."""
     from os.path import join
 
-    said = payload.get("tool_input")
-    if not isinstance(said, dict):
+    given = payload.get("tool_input")
+    if not isinstance(given, dict):
         return
     folder = str(payload.get("cwd") or "/")
     for key in host.paths:
-        if isinstance(said.get(key), str) and said[key]:
-            yield join(folder, said[key])
-    patch = said.get("command")
+        if isinstance(given.get(key), str) and given[key]:
+            yield join(folder, given[key])
+    patch = given.get("command")
     if isinstance(patch, list):
         patch = "\n".join(map(str, patch))
     if payload.get("tool_name") == "apply_patch" and isinstance(patch, str):
@@ -171,7 +171,7 @@ def files_written(host: Host, payload: Payload) -> Iterator[str]:
 
 
 def _patched(patch: str) -> Iterator[str]:
-    """The files that a patch in Codex's form names."""
+    """The files named in a patch of Codex."""
     heads = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
     for line in patch.splitlines():
         for head in heads:
@@ -180,7 +180,7 @@ def _patched(patch: str) -> Iterator[str]:
 
 
 class Room(Record):
-    """So many characters, and about so many tokens."""
+    """The space that a host gives a hook: characters, and about as many tokens."""
 
     chars: int
     tokens: int
@@ -190,22 +190,22 @@ class Room(Record):
         return length_of(text) <= self.chars and tokens_in(text) <= self.tokens
 
     def without(self, text: str) -> Room:
-        """What is left beside TEXT."""
+        """The space left beside TEXT."""
         if not text:
             return self
         chars, tokens = length_of(text) + len(BETWEEN), tokens_in(text) + tokens_in(BETWEEN)
         return Room(max(0, self.chars - chars), max(1, self.tokens - tokens))
 
     def part(self, share: float) -> Room:
-        """A part of it."""
+        """A share of the space."""
         return Room(int(self.chars * share), int(self.tokens * share))
 
     def weight(self, text: str) -> int:
-        """How much of the characters TEXT takes, also where its tokens are what is short."""
+        """The characters that TEXT takes, scaled up where its tokens are the tighter limit."""
         return max(length_of(text), -(-tokens_in(text) * self.chars // self.tokens))
 
     def whole_ones(self, lines: Sequence[Line]) -> Iterator[Line]:
-        """Those of LINES that fit, in order, none of them cut."""
+        """The LINES that fit, in order, none of them cut."""
         left = self
         for each in lines:
             if left.holds(each):
@@ -214,32 +214,32 @@ class Room(Record):
 
 
 def room_of(host: str) -> Room:
-    """All that HOST takes."""
+    """The whole space that HOST gives."""
     row = HOSTS[host]
-    # No character is more than one token, so that without a limit on tokens characters count.
+    # A character is at most one token, so without a token limit only characters count.
     return Room(row.chars, row.tokens or row.chars)
 
 
 def tokens_in(text: str) -> int:
-    """About how many tokens TEXT is: one for 4 characters of ASCII, or for 1.3 of any other."""
+    """The estimated tokens of TEXT: one for 4 ASCII characters, or for 1.3 others."""
     plain = sum(char < "\x80" for char in text)
     return -(-(plain * 13 + (len(text) - plain) * 40) // 52)
 
 
 def length_of(text: str) -> int:
-    """How long TEXT is to a host: a character beyond the first 65,536 counts as two there."""
+    """The length of TEXT in UTF-16 units, as hosts count."""
     return len(text) + sum(char > "\uffff" for char in text)
 
 
 def asking(event: Event) -> GroupChoice:
-    """What decides with which group a session works."""
+    """The facts that decide which group a session uses."""
     from gitmem.memory.write.last_scan import GroupChoice
 
     return GroupChoice(event.store, event.project, event.group, event.acting or "")
 
 
 def note_session(event: Event) -> None:
-    """Let all who find edits in the store know that a session is at work, and where it tells."""
+    """Note that the session works in this store, so that edits can be attributed to it."""
     if event.session and os.path.isdir(event.store):
         from gitmem.memory.transcripts.sessions import LiveSession, note_live
 

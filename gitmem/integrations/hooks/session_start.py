@@ -1,6 +1,6 @@
-"""A session starts: it gets the memory of its group, and what was said since the last checkpoint.
+"""The start of a session: it gets the memory of its group and the pending messages.
 
-Each part may fail by itself and says so; the others come all the same.
+Each part may fail by itself and reports that; the others come all the same.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ if TYPE_CHECKING:
     from gitmem.memory.group import Group
 
 CARRIED_ON = ("resume", "fork")
-"""A session that goes on has what it was shown before in its own transcript."""
+"""Sources of a session that has its earlier context in its own transcript."""
 COMPACTED = "compact"
 COMPACTED_INTO = "gitmem: this session was compacted into {}: you can start a new one instead"
 GO_ON = (
     "This session was compacted into {path}. "
-    "For what was said before that, go by the summary there, not by the conversation."
+    "For everything before that, use the summary there, not the conversation."
 )
 SHARE = 0.3
-"""How much of a hook's room words on edits may take."""
-SEE_STATUS = "There is something to say on edits and no room for it: see `gitmem status`."
-UNREADABLE = "Earlier messages could not be read; `gitmem transcript status` says why."
+"""The share of the space that texts about edits may take."""
+SEE_STATUS = "Some edits need attention: see `gitmem status`."
+UNREADABLE = "Earlier messages could not be read: see `gitmem transcript status`."
 ASIDE = 1 / 3
-"""How much of a session's room a subagent gets: it has its task, and many may start at once."""
+"""The share of a session's space that a subagent gets: many may start at once."""
 FOR_UPKEEP = 1.0
-"""Seconds that must be left for upkeep; else it waits for the next start, or `gitmem maintain`."""
+"""Seconds that upkeep needs; with less left, it waits for the next start or `maintain`."""
 
 
 def started(event: Event) -> Output:
-    """What a session is shown when it starts, goes on or was compacted."""
+    """The context of a session that starts, resumes or was compacted."""
     if event.payload.get("agent_id"):
         return Output()  # a subagent has its task
     with opened(event) as group:
@@ -67,14 +67,14 @@ def started(event: Event) -> Output:
 
 
 def subagent_started(event: Event) -> Output:
-    """What a subagent is shown when it starts: memory, in a part of the room of a session."""
+    """The context of a subagent: memory, in a share of a session's space."""
     with opened(event) as group:
         _, text = memory_within(group, room_of(event.host).part(ASIDE))
         return Output(text, damage_words(group.damage))
 
 
 class _Start:
-    """One start."""
+    """The start of one session."""
 
     def __init__(self, event: Event, group: Group) -> None:
         self._event, self._group = event, group
@@ -88,30 +88,30 @@ class _Start:
 
     @property
     def carries_on(self) -> bool:
-        """Whether what it was shown still counts: not where its summary stands in memory."""
+        """Whether its earlier context still counts: not where its summary is in memory."""
         is_there = self.source in CARRIED_ON and self._host.replays
         return is_there and not self._known.compacted
 
     def whole(self) -> Output:
-        """All that the layout loads, and what was said."""
+        """Everything that the layout loads, and the pending messages."""
         edits = self._caught_up()
-        fresh, reminder, said = self._fresh_start(), self._reminder(), self._said()
-        # Memory comes first and whole: all else says at least that it is there.
-        least, status = said(lambda text: False), worded(SEE_STATUS) if edits else NOTHING
+        fresh, reminder, pending = self._fresh_start(), self._reminder(), self._pending()
+        # Memory comes first and whole; of everything else at least a line is shown.
+        least, status = pending(lambda text: False), worded(SEE_STATUS) if edits else NOTHING
         room = self._room.without(joined((least, fresh, status)))
         memory = self._parts.tried("memory could not be read", lambda: self._memory(room))
         left = self._room.without(memory)
         ways = (joined((fresh, edits, reminder)), joined((fresh, edits)))
         spare = left.without(least)
         beside = next((each for each in ways if spare.holds(each)), joined((fresh, status)))
-        text = joined((memory, said(left.without(beside).holds), beside))
+        text = joined((memory, pending(left.without(beside).holds), beside))
         self._keep(nudge=False)
         self._look_back()
         self._parts.tell(self._group.damage)
         return Output(text, self._parts.notice)
 
     def carried_on(self) -> Output:
-        """What has changed since this very session was shown it."""
+        """The changes since this session was last shown memory."""
         self._caught_up()
         text = self._parts.tried("memory could not be read", self._changes)
         self._keep(nudge=self._known.nudge)
@@ -120,34 +120,34 @@ class _Start:
         return Output(text, self._parts.notice)
 
     def _caught_up(self) -> ForModel:
-        """Keep what happened since; what the model should know of it."""
+        """Capture edits and import transcripts; return what the model should know about edits."""
         room = self._room.part(SHARE)
         edits = self._parts.tried(
-            "edits could not be kept",
+            "edits could not be captured",
             lambda: capture_edits(self._event, self._group, room, with_held=True),
         )
-        if not self._parts.trouble:  # else that has said it already
+        if not self._parts.trouble:  # else that error has said it
             self._parts.trouble += underway(self._group)
         self._is_hindered = bool(self._parts.trouble)
-        self._parts.tried("what was said could not be kept", self._drain)
-        if self._has_time:  # before memory is read: the model sees the files in their new form
+        self._parts.tried("transcripts could not be imported", self._drain)
+        if self._has_time:  # before memory is read: the model sees the migrated files
             self._parts.tried("old files could not be migrated", self._migrate)
         return edits
 
     @property
     def _has_time(self) -> bool:
-        """Whether upkeep can be done: nothing is in its way, and it costs nobody their memory."""
+        """Whether upkeep can run: nothing failed, and there is time left for memory."""
         from gitmem.integrations.hooks.deadline import time_left
 
         return not self._is_hindered and time_left() > FOR_UPKEEP
 
     def _look_back(self) -> None:
-        """Upkeep that no model sees: when all that it is shown is ready."""
+        """Do the upkeep that no model sees, after the context is ready."""
         if self._has_time:
             self._parts.tried("missing snapshots could not be made", self._snapshots)
 
     def _fresh_start(self) -> ForModel:
-        """A word to a session that goes on though it was compacted: no hook can begin another."""
+        """A note for a session that resumes after a compaction: no hook can start a new one."""
         path = self._known.compacted
         self._known = self._known._replace(compacted="")
         if not path or self.source not in CARRIED_ON:
@@ -165,7 +165,7 @@ class _Start:
             keep_session(self._group.gitdir, self._event.session, known)
 
     def _memory(self, room: Room) -> ForModel:
-        """What the layout loads, whole entries of it, as far as there is room."""
+        """Memory that the layout loads, in whole entries, as much as fits."""
         found, text = memory_within(self._group, room, self._host.format, self._by_host)
         self._was_shown(found)
         self._tell_silenced()
@@ -176,7 +176,7 @@ class _Start:
         return more if unmade != text and room.holds(more) else text
 
     def _tell_silenced(self) -> None:
-        """Tell the user of files that no model is shown, which nobody else would notice."""
+        """Report files that no model is shown; nothing else would show that."""
         snapshot, name = self._group.repository.snapshot(), self._group.name
         for each in silenced_at(layout_of(self._group), snapshot):
             self._parts.trouble.append(notice_of(each.words(name)))
@@ -184,14 +184,14 @@ class _Start:
     def _was_shown(self, found: Injected) -> None:
         self._known = self._known._replace(shown=tuple(found.pins.items()))
 
-    def _said(self) -> Drawn:
-        """The end of the conversation so far; that it cannot be read is said to the model, too."""
+    def _pending(self) -> Drawn:
+        """The pending messages; the model is told, too, where they cannot be read."""
         try:
             layout = layout_of(self._group).name
             skill = sync_skill_in(self._host, layout, self._event.environ)
             return continuity(self._group, skill)
         except Exception as error:  # noqa: BLE001 - one part never costs another
-            self._parts.failed(error, "what was said could not be read")
+            self._parts.failed(error, "messages could not be read")
             return lambda holds: worded(UNREADABLE)
 
     def _drain(self) -> ForModel:
@@ -201,7 +201,7 @@ class _Start:
         return NOTHING
 
     def _migrate(self) -> ForModel:
-        """What a system did at its start when it was a program of its own."""
+        """Migrate old files, as the original systems did when they started."""
         if any(layout_of(self._group).migrate):
             from gitmem.memory.curate.migrate import migrate_due
 
@@ -222,7 +222,7 @@ class _Start:
         return nudge_of(self._group) if due else NOTHING
 
     def _changes(self) -> ForModel:
-        # What a session was shown that is not known here is in its transcript: from now on.
+        # Without a record, count changes from now on: the rest is in its transcript.
         known = self._known.shown or present(self._group)
         found = changed_since(self._group, known, self._by_host)
         self._known = self._known._replace(shown=found.shown)

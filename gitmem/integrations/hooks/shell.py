@@ -1,9 +1,9 @@
-"""Which files a command of a shell writes to, as far as its text tells.
+"""The files that a shell command writes to, as far as its text tells.
 
-A name is followed from the folder in which the command runs, through each `cd`. What cannot be
-followed (a variable, a pattern, a program that writes where its text does not say) is unsure, and
-never taken for a write to a file that merely has the same name. So is what only runs under a
-condition: behind `||` or `&&`, in a branch, a loop or a function.
+A name is resolved from the folder in which the command runs, through each `cd`. A target that
+cannot be resolved (a variable, a pattern, a program that does not name its files) is unsure and
+never counts as a write to a file with the same name. So is a command under a condition: after `||`
+or `&&`, in a branch, a loop or a function.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _TOKEN = re.compile(
 _QUOTED = re.compile(r"""\\(.)|'([^']*+)'|"((?:\\.|[^"\\])*+)"|([^\\'"]++)""", re.DOTALL)
 _HEREDOC = re.compile(r"[0-9]*<<-?")
 LONGEST = 100_000
-"""Characters of a command that are looked at; what a longer one writes to is unsure."""
+"""Characters of a command that is parsed; what a longer one writes to is unsure."""
 DEEPEST = 3
-"""Shells in shells that are looked into."""
+"""Nested shells that are parsed."""
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*\+?=")
 _WRITES_IN_SED = re.compile(r"(?:\A|[^a-zA-Z])[wWe]\s|/[a-z0-9]*w\s")
 _KEYWORDS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "{", "time"))
@@ -37,13 +37,13 @@ _NESTING = {
 _PIPES = ("|", "|&")
 _JOINTS = ("&&", "||", *_PIPES)
 _ENDING = frozenset(("exit", "return", "exec", "set", "trap"))
-"""Commands behind which the rest may not run."""
+"""Commands after which the rest may not run."""
 _PREFIXES = frozenset(("sudo", "command", "builtin", "exec", "nohup", "setsid"))
 _LINGERING = frozenset(("nohup", "setsid", "tmux", "screen", "at", "batch", "disown", "coproc"))
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash"))
 _FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
 _NAMING = frozenset(("tee", "touch", "truncate", "unlink", "shred"))
-"""Programs that write to each file that they are given, and to nothing else."""
+"""Programs that write to each of their files and to nothing else."""
 _REMOVING = frozenset(("rm", "rmdir"))
 _COPYING = frozenset(("cp", "ln", "install", "rsync"))
 _HARMLESS = frozenset(
@@ -57,19 +57,19 @@ _HARMLESS = frozenset(
         *("}", "]]", "gitmem"),  # what gitmem writes is committed when it ends
     )
 )
-"""Programs that write to no file but by a redirection."""
+"""Programs that write to no file except by redirection."""
 
 
 class Word(NamedTuple):
     text: str
     plain: bool
-    """Whether it means what it says: nothing in it is replaced by the shell."""
+    """Whether it is literal: the shell expands nothing in it."""
 
 
 def tokens_of(text: str) -> Iterator[tuple[str, str]]:
-    """The words and operators of TEXT, each with its kind.
+    """The words and operators of TEXT, each with its kind, in linear time.
 
-    A `target` is a word to which output goes; `hidden` stands for what cannot be read.
+    A `target` is a word that output goes to; `hidden` stands for what cannot be parsed.
     """
     at, redirect = 0, ""
     ends: list[str] = []  # of the texts that begin behind this line
@@ -109,7 +109,7 @@ def _redirected(redirect: str, value: str) -> Iterator[tuple[str, str]]:
 
 
 def _behind(text: str, at: int, end: str) -> tuple[list[tuple[str, str]], int]:
-    """The text that goes on to a line END, as far as it matters, and where that line is over."""
+    """The tokens of a here-document that ends with the line END, and the offset after it."""
     name = word_of(end).text
     found = re.compile(rf"^\t*{re.escape(name)}$", re.MULTILINE).search(text, at)
     body = text[at : found.start() if found else len(text)]
@@ -118,12 +118,12 @@ def _behind(text: str, at: int, end: str) -> tuple[list[tuple[str, str]], int]:
 
 
 def runs_inside(text: str) -> bool:
-    """Whether TEXT may have a command in it that is not seen."""
+    """Whether TEXT may contain a command substitution."""
     return "$(" in text or "`" in text
 
 
 def word_of(raw: str) -> Word:
-    """A word without its quotes."""
+    """RAW without quotes."""
     if raw.startswith("~") and (raw == "~" or raw.startswith("~/")):
         inner = word_of(raw[1:])
         return inner._replace(text=os.path.expanduser("~") + inner.text)
@@ -136,30 +136,30 @@ def word_of(raw: str) -> Word:
 
 
 class Writes(NamedTuple):
-    """What a command writes to, by real paths."""
+    """The targets of a command, by real paths."""
 
     files: frozenset[str] = frozenset()
     trees: frozenset[str] = frozenset()
-    """Folders that it removes or moves with all that they hold."""
+    """Folders that it removes or moves with their content."""
     perhaps: frozenset[str] = frozenset()
-    """What a condition may keep it from writing, folders into which it copies something, and names
-    of files whose folder is unknown."""
+    """Conditional targets, folders that it copies into, and names of files whose folder is
+    unknown."""
     opaque: bool = False
     """Whether it may write to any other file, too."""
     lingers: bool = False
-    """Whether a part of it may run on when it has ended."""
+    """Whether a part of it may run on after its end."""
 
     def surely(self, path: str) -> bool:
-        """Whether it says that it writes to the file at the real PATH."""
+        """Whether it names the real PATH as a target."""
         return path in self.files or any(each in self.trees for each in _above(path))
 
     def names(self, path: str) -> bool:
-        """Whether it names a file that it writes to, which may be that one."""
+        """Whether a target that it names may be PATH."""
         is_perhaps = os.path.basename(path) in self.perhaps
         return is_perhaps or self.surely(path) or any(each in self.perhaps for each in _above(path))
 
     def maybe(self, path: str) -> bool:
-        """Whether it may write to it."""
+        """Whether it may write to PATH."""
         return self.opaque or self.names(path)
 
 
@@ -171,7 +171,7 @@ def _above(path: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def writes_of(command: str, folder: str | None) -> Writes:
-    """What COMMAND writes to when it runs in FOLDER; None where that is unknown."""
+    """What COMMAND writes to when it runs in FOLDER, which is None where it is unknown."""
     if len(command) > LONGEST:
         return Writes(opaque=True)
     reading = _ShellReader(folder)
@@ -186,18 +186,18 @@ def writes_of(command: str, folder: str | None) -> Writes:
 
 
 class _CommandList:
-    """Commands that are joined to one list, as far as they are read."""
+    """A list of joined commands, as far as it is parsed."""
 
     operator = joint = ""
-    """The last operator, and the same where it joins two commands."""
+    """The last operator, and again if it joins two commands."""
     unsure = gone = False
-    """Whether one of them may have changed the folder, or has."""
+    """Whether one of the commands may have changed the folder, or has."""
     kept: str | None = None
-    """The folder that the list leads to, while parts are read that run where it does not."""
+    """The folder after the list, while a part is parsed that runs elsewhere."""
 
 
 class _ShellReader:
-    """One command, read from its beginning to its end."""
+    """Parses one command from beginning to end."""
 
     def __init__(self, folder: str | None) -> None:
         self.files: set[str] = set()
@@ -238,7 +238,7 @@ class _ShellReader:
         self._simple(words)
 
     def _join(self, line: _CommandList, value: str, changed: bool, around: bool) -> None:
-        """Go on behind the operator VALUE, where a command CHANGED the folder or not."""
+        """Continue after the operator VALUE; CHANGED: the command before it changed the folder."""
         # Only a part of a list, of a branch or of a pipe: whether it ran is unknown.
         in_pipe = line.joint in _PIPES or value in _PIPES
         line.unsure |= changed and (line.joint != "" or in_pipe or value == "&")
@@ -261,7 +261,7 @@ class _ShellReader:
             line.unsure, line.gone, line.kept = False, False, None
 
     def _simple(self, words: list[Word]) -> bool:
-        """Take in one simple command; whether it goes to another folder for those that follow."""
+        """Parse one simple command; return whether it changes the folder for the next ones."""
         while words and (words[0].text in _KEYWORDS or _ASSIGNED.match(words[0].text)):
             self._nested += _NESTING.get(words[0].text, 0)
             words = words[1:]
@@ -289,7 +289,7 @@ class _ShellReader:
         return False
 
     def _known(self, name: str, given: Sequence[Word]) -> bool:
-        """Take in a program that says where it writes; False for any other."""
+        """Parse a program that names its targets; False for any other."""
         if name in _SHELLS:
             return self._shell(given)
         handlers: dict[str, Callable[[Sequence[Word]], bool]] = {
@@ -307,7 +307,7 @@ class _ShellReader:
         return self._copied(given) if name in _COPYING else name in _HARMLESS
 
     def _shell(self, given: Sequence[Word]) -> bool:
-        """`bash -c TEXT`; any other shell reads a file that is not seen."""
+        """Parse `bash -c TEXT`; any other shell runs a file that is unknown."""
         flags = [each.text for each in given[:-1]]
         is_text = flags and all(re.fullmatch(r"-[a-z]*", each) for each in flags)
         if not is_text or "c" not in flags[-1] or not given[-1].plain or self._depth >= DEEPEST:
@@ -323,26 +323,26 @@ class _ShellReader:
         return self._copied(given)
 
     def _copied(self, given: Sequence[Word]) -> bool:
-        """The last word, and what gets the name of a source below it."""
+        """The last word, and each file that gets the name of a source below it."""
         named = _files(given)
         if not named[1:] or any(re.match(r"-\w*t|--(target|files)", each.text) for each in given):
             return False
         self._target(named[-1])
-        place = self._place(named[-1])
-        if place is None:
+        path = self._path(named[-1])
+        if path is None:
             self.perhaps.update(os.path.basename(each.text.rstrip("/")) for each in named[:-1])
             return True
         for each in named[:-1]:
             name = os.path.basename(each.text.rstrip("/"))
-            inner = f"{place}/{name}" if each.plain and name not in ("", ".", "..") else ""
+            inner = f"{path}/{name}" if each.plain and name not in ("", ".", "..") else ""
             if inner:
                 self._add(self.files, _real(inner))
-            if not inner or not any(map(os.path.isfile, (place, inner, self._place(each) or ""))):
-                self.perhaps.add(_real(place))  # a folder, whose files get names that are not said
+            if not inner or not any(map(os.path.isfile, (path, inner, self._path(each) or ""))):
+                self.perhaps.add(_real(path))  # a folder, whose files get names that are not said
         return True
 
     def _sed(self, given: Sequence[Word]) -> bool:
-        if any(re.match(r"-[a-zA-Z]*i|--in-place", each.text) for each in given):
+        if any(re.match(r"-[a-zA-Z]*i|--in-path", each.text) for each in given):
             for each in _files(given):
                 self._target(each)
         return not any(_WRITES_IN_SED.search(each.text) for each in given)
@@ -354,36 +354,36 @@ class _ShellReader:
         return True
 
     def _gone_to(self, given: Sequence[Word]) -> str | None:
-        """The folder after `cd`; None unless it is there, because then the shell stays."""
+        """The folder after `cd`; None unless it exists, because otherwise the shell stays."""
         named = [each for each in given if each.text not in ("-P", "-L", "--")]
         if len(named) != 1 or named[0].text == "-":
             return None
-        place = self._place(named[0])
-        return place if place and os.path.isdir(place) else None
+        path = self._path(named[0])
+        return path if path and os.path.isdir(path) else None
 
     def _target(self, word: Word, *, whole: bool = False) -> None:
-        place = self._place(word)
+        path = self._path(word)
         name = os.path.basename(word.text.rstrip("/"))
-        if place is not None:
-            through = os.path.realpath(place)
-            is_behind = place.endswith("/")  # of a link: then what it leads to
+        if path is not None:
+            through = os.path.realpath(path)
+            is_behind = path.endswith("/")  # of a link: then what it leads to
             known = self.trees if whole else self.files
-            self._add(known, through if is_behind else _real(place))
+            self._add(known, through if is_behind else _real(path))
             self._add(self.files, through)
         elif _is_fixed(name):
             self.perhaps.add(name)
         else:
             self.opaque = True
-        if whole and place is None:
+        if whole and path is None:
             self.opaque = True
 
     def _add(self, known: set[str], path: str) -> None:
-        """Note a file in KNOWN where the command surely runs."""
+        """Add PATH to KNOWN if the command surely runs."""
         runs = self._runs and not self._nested and not self._may_end
         (known if runs else self.perhaps).add(path)
 
-    def _place(self, word: Word) -> str | None:
-        """Where WORD leads; None where the shell may make something else of it."""
+    def _path(self, word: Word) -> str | None:
+        """The path of WORD; None where the shell may expand it."""
         text = word.text
         if "\0" in text or not word.plain or not text:
             return None
@@ -405,7 +405,7 @@ def _only_finds(given: Sequence[Word]) -> bool:
 
 
 def _real(path: str) -> str:
-    """PATH through all links but the last."""
+    """PATH with all links resolved but the last."""
     folder, name = os.path.split(path.rstrip("/") or "/")
     return (
         os.path.realpath(path) if name in ("", ".", "..") else f"{os.path.realpath(folder)}/{name}"

@@ -1,7 +1,7 @@
-"""The tool calls of a session, as its transcript shows them: when each ran, and what it wrote to.
+"""The tool calls in the transcript of a session: when each ran and what it wrote to.
 
-Only the end of a transcript is read: edits that no commit holds yet are recent. A call that began
-before may still run, so whatever is not read stands for one that may have written anything.
+Only the end of a transcript is read: edits without a commit are recent. An earlier call may still
+run, so the unread part counts as a call that may have written anything.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from gitmem.integrations.hooks.shell import Writes, writes_of
 from gitmem.integrations.hosts.table import Host
 
 TAIL = 8 * 1024 * 1024
-"""Bytes at the end of a transcript that are read."""
+"""Bytes read at the end of a transcript."""
 RUNNING = 600.0
 """Seconds that a call without a result may still run: hosts give a shell ten minutes."""
 ASIDE = 3600.0
-"""Seconds that one which the host or the command put into the background may."""
+"""Seconds that a call in the background may still run."""
 SLACK = 2.0
 """Seconds by which the clocks of a transcript and of a disk may differ."""
 ASIDES = 20
-"""Transcripts of subagents that are read."""
+"""The most transcripts of subagents that are read."""
 READING = frozenset(
     (
         *("Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch", "TodoWrite", "Skill"),
@@ -39,7 +39,7 @@ READING = frozenset(
 WRITING = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit", "apply_patch"))
 """Tools that name the file that they write."""
 _BEHIND = (b'"backgroundTaskId"', b"Process running with session ID")
-"""How a result says that its command runs on."""
+"""Marks in the result of a command that runs on."""
 _FAILED = (b'"is_error":true', b'"is_error": true')
 _CONTEXTS = ("turn_context", "session_meta")
 """Lines of Codex that name the folder; in Claude Code each line does."""
@@ -53,14 +53,14 @@ class ToolCall(NamedTuple):
     begun: float
     ended: float
     lingers: float = 0.0
-    """Until when a part of it may run on."""
+    """Until when a part of it may run."""
     failed: bool = False
     is_over: bool = False
     """Whether it has a result."""
 
     def may_write(self, paths: Sequence[str], since: float, until: float) -> bool:
         """Whether it may have written to one of the real PATHS after SINCE, and by UNTIL."""
-        # A tool that names its file is committed as it ends, so nothing of it is left after that.
+        # A tool that names its file is captured as it ends, so it leaves no later edit.
         is_kept = self.name in WRITING and self.is_over
         last = self.begun - SLACK if is_kept else max(self.ended, self.lingers)
         ran = self.begun - SLACK <= until and since <= last
@@ -72,18 +72,18 @@ class ToolCall(NamedTuple):
         return self.begun - SLACK <= moment <= until
 
     def shows(self, path: str, moment: float) -> bool:
-        """Whether it says that it writes to PATH, and ran at MOMENT."""
+        """Whether it names PATH as its target and ran at MOMENT."""
         ran = self.begun - SLACK <= moment <= self.ended + SLACK
         return ran and not self.failed and self.writes.surely(path)
 
 
-def _unseen(until: float) -> ToolCall:
-    """What stands for calls that are not seen."""
+def _unknown(until: float) -> ToolCall:
+    """A call that stands for those that are unknown."""
     return ToolCall("", Writes(opaque=True), 0.0, until)
 
 
 def session_calls(host: Host, transcript: str) -> list[ToolCall] | None:
-    """The calls of a session and its subagents; None where that cannot be known."""
+    """The calls of a session and its subagents; None where they are unknown."""
     if not host.calls or not transcript:
         return None
     own = calls_in(host, transcript)
@@ -91,9 +91,9 @@ def session_calls(host: Host, transcript: str) -> list[ToolCall] | None:
         return None
     asides = _asides(transcript)
     if asides is None or len(asides) > ASIDES:
-        own.append(_unseen(inf))
+        own.append(_unknown(inf))
     for path in (asides or ())[:ASIDES]:
-        own += calls_in(host, path) or [_unseen(inf)]
+        own += calls_in(host, path) or [_unknown(inf)]
     return own
 
 
@@ -101,7 +101,7 @@ def calls_in(host: Host, transcript: str) -> list[ToolCall] | None:
     """The calls in the file TRANSCRIPT; None where it cannot be read."""
     path = os.path.expanduser(transcript)
     try:
-        with open(path, "rb", opener=_at_once) as file:
+        with open(path, "rb", opener=_without_waiting) as file:
             stat = os.fstat(file.fileno())
             file.seek(max(0, stat.st_size - TAIL))
             data = file.read(TAIL)
@@ -111,15 +111,12 @@ def calls_in(host: Host, transcript: str) -> list[ToolCall] | None:
     return _TranscriptReader(host, stat.st_mtime).calls(data.split(b"\n")[is_cut:], is_cut=is_cut)
 
 
-def _at_once(path: str, flags: int) -> int:
+def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _asides(transcript: str) -> list[str] | None:
-    """The transcripts of subagents that a host keeps beside that of the session, newest first.
-
-    None where nobody can tell.
-    """
+    """The transcripts of subagents beside that of the session, newest first; None if unreadable."""
     folder = f"{os.path.expanduser(transcript).removesuffix('.jsonl')}/subagents"
     try:
         found = [each.path for each in os.scandir(folder) if each.name.endswith(".jsonl")]
@@ -131,14 +128,14 @@ def _asides(transcript: str) -> list[str] | None:
 
 
 def modified(path: str) -> float:
-    """When a file was written; 0 where there is none."""
+    """The mtime of PATH; 0 without such a file."""
     with suppress(OSError, ValueError):
         return os.stat(os.path.expanduser(path)).st_mtime if path else 0.0
     return 0.0
 
 
 class _TranscriptReader:
-    """The lines of one transcript, in their order."""
+    """Reads the lines of one transcript in order."""
 
     def __init__(self, host: Host, modified: float) -> None:
         self._host, self._modified = host, modified
@@ -148,7 +145,7 @@ class _TranscriptReader:
         self._first = inf
 
     def calls(self, lines: list[bytes], *, is_cut: bool) -> list[ToolCall]:
-        """The calls in LINES; IS_CUT: there are more before them."""
+        """The calls in LINES; IS_CUT: earlier lines were not read."""
         kinds = tuple(
             f'"{each}"'.encode() for each in (*self._host.calls, *self._host.results, *_CONTEXTS)
         )
@@ -162,14 +159,16 @@ class _TranscriptReader:
         )
         found = [each for each in (*self._done, *still) if each.name not in READING]
         begun_before = self._first + ASIDE if self._first < inf else 0.0
-        return [*found, *([_unseen(max(running, begun_before))] if is_cut else ())]
+        return [*found, *([_unknown(max(running, begun_before))] if is_cut else ())]
 
     def _take(self, line: bytes) -> None:
         try:
             found = json.loads(line)
             moment = datetime.fromisoformat(found["timestamp"]).timestamp()
         except (ValueError, RecursionError, TypeError, KeyError):
-            self._done.append(_unseen(self._modified + RUNNING))  # perhaps a call, still unfinished
+            self._done.append(
+                _unknown(self._modified + RUNNING)
+            )  # perhaps a call that is still being written
             return
         self._first = min(self._first, moment)
         self._folder = _folder_in(found) or self._folder
@@ -178,14 +177,14 @@ class _TranscriptReader:
             if row["type"] in self._host.calls:
                 self._open[name] = self._begun(row, moment)
             elif row["type"] in self._host.results:
-                # One whose call stands before what was read may have begun at any time.
-                self._end(self._open.pop(name, _unseen(inf)), line, moment)
+                # Its call is in the unread part, so it may have begun at any time.
+                self._end(self._open.pop(name, _unknown(inf)), line, moment)
 
     def _begun(self, row: Mapping[str, Any], moment: float) -> ToolCall:
         given = row.get("input", row.get("arguments", row.get("action")))
-        name, said = str(row.get("name")), _arguments(given)
-        writes = self._writes(name, said)
-        return ToolCall(name, writes, moment, moment + ASIDE if _is_aside(said) else inf)
+        name, arguments = str(row.get("name")), _arguments(given)
+        writes = self._writes(name, arguments)
+        return ToolCall(name, writes, moment, moment + ASIDE if _is_aside(arguments) else inf)
 
     def _end(self, call: ToolCall, line: bytes, moment: float) -> None:
         ended = call.ended if call.begun and call.ended < inf else moment
@@ -194,14 +193,14 @@ class _TranscriptReader:
         failed = any(each in line for each in _FAILED)
         self._done.append(call._replace(ended=ended, lingers=lingers, failed=failed, is_over=True))
 
-    def _writes(self, name: str, said: Mapping[str, Any]) -> Writes:
+    def _writes(self, name: str, arguments: Mapping[str, Any]) -> Writes:
         if name in WRITING:
             folder = self._folder or "/nowhere"
-            payload = {"tool_name": name, "tool_input": said, "cwd": folder}
+            payload = {"tool_name": name, "tool_input": arguments, "cwd": folder}
             files = [os.path.realpath(each) for each in files_written(self._host, payload)]
             return Writes(frozenset(files), opaque=not files)
-        command = next((said[key] for key in ("command", "cmd") if key in said), None)
-        folder = said.get("workdir") or said.get("working_directory") or ""
+        command = next((arguments[key] for key in ("command", "cmd") if key in arguments), None)
+        folder = arguments.get("workdir") or arguments.get("working_directory") or ""
         if not isinstance(folder, str):
             return Writes(opaque=True)
         where = os.path.join(self._folder or "", folder)
@@ -213,18 +212,18 @@ _OPAQUE = Writes(opaque=True)
 
 
 def _command(given: object) -> str:
-    """The text that a shell runs; some hosts give it as a list of words."""
+    """The text of a shell command; some hosts give a list of words."""
     if isinstance(given, list) and given and all(isinstance(each, str) for each in given):
         return shlex.join(given)
     return given if isinstance(given, str) else ""
 
 
-def _is_aside(said: Mapping[str, Any]) -> bool:
-    return said.get("run_in_background") is True
+def _is_aside(arguments: Mapping[str, Any]) -> bool:
+    return arguments.get("run_in_background") is True
 
 
 def _folder_in(row: object) -> str:
-    """The folder that a line names, in which the shell of the session is."""
+    """The working folder that a line names."""
     inner = row.get("payload") if isinstance(row, dict) else None
     for each in (row, inner):
         named = each.get("cwd") if isinstance(each, dict) else None
@@ -244,7 +243,7 @@ def _typed(value: object, depth: int) -> Iterator[dict[str, Any]]:
 
 
 def _arguments(given: object) -> Mapping[str, Any]:
-    """The arguments of a call; some hosts give them as JSON, and a patch as it is."""
+    """The arguments of a call; some hosts give them as JSON text, or a patch as plain text."""
     if isinstance(given, str):
         with suppress(ValueError, RecursionError):
             inner = json.loads(given)

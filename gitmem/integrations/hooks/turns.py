@@ -1,4 +1,4 @@
-"""A prompt comes, a turn ends, the context was compacted."""
+"""The events of a turn: a prompt, its end, and a compaction."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from gitmem.memory.transcripts.spool import SessionNote
 
 RECALLED = 1500
-"""Characters of memory that a prompt may call for."""
+"""Characters of memory that a prompt retrieves."""
 _COMMAND = r"(/[a-zA-Z][\w:-]*)(?:\s|\Z)"
-"""What a command of the host looks like."""
+"""A command of the host, such as `/clear`."""
 TURNS = 100
-"""After so many a session is reminded of the diary."""
+"""Turns after which a session is reminded of the diary."""
 LONGEST_SUMMARY = 100_000
-"""Characters of a summary: one is a few thousand, and a file of memory has an end."""
+"""Characters of a summary; the usual one has a few thousand."""
 NO_PLACE = (
-    "the summary of this session was not kept: the layout of group {} has no place for it; "
+    "the summary of this session was not stored: the layout of group {} names no file for it; "
     "add `compact: {{into: FILE}}` to its gitmem.yaml"
 )
-NO_SUMMARY = "gitmem: no summary of this session was kept: the host's text has none"
-UNREAD = "gitmem: no summary of this session was kept: it cannot be read in the host's transcript"
-CUT = "[The summary was longer; gitmem has cut it here.]"
+NO_SUMMARY = "gitmem: no summary of this session was stored: the host sent none"
+UNREAD = "gitmem: no summary of this session was stored: the host's transcript cannot be read"
+CUT = "[gitmem cut the rest of this summary.]"
 
 
 def prompted(event: Event) -> Output:
-    """The passages of memory that fit a prompt; nothing where none does."""
+    """Retrieve passages of memory for a prompt; nothing where none matches."""
     host = HOSTS[event.host]
     prompt = prompt_in(host, event.payload)
     if not prompt.strip() or _is_command(prompt):
@@ -45,7 +45,7 @@ def prompted(event: Event) -> Output:
     from gitmem.model.language.prompts import query_sentences
 
     if not query_sentences(prompt):
-        return Output()  # nothing that it says could be looked up
+        return Output()  # it has no words to look up
     from gitmem.integrations.hooks.deadline import instead
     from gitmem.integrations.hooks.groups import opened
     from gitmem.memory.context.inject import inject
@@ -63,20 +63,20 @@ def prompted(event: Event) -> Output:
 
 
 def _make_ready(event: Event, group: Group) -> None:
-    """Let a process that nobody waits for bring caches up to date, for the next prompt."""
+    """Update the caches in the background, for the next prompt."""
     from gitmem.integrations.hooks.deadline import detach
 
     detach(event, READY, group.name)
 
 
 def _is_command(prompt: str) -> bool:
-    """Whether it is for the host, and no question; `/tmp is full` is one."""
+    """Whether PROMPT is a command of the host; `/tmp is full` is not."""
     found = re.match(_COMMAND, prompt) if prompt.startswith("/") else None
     return found is not None and not os.path.exists(found[1])
 
 
 def turned(event: Event) -> Output:
-    """Keep edits made through a shell; every so many turns, a word on the diary."""
+    """Capture edits made through a shell; after enough turns, remind of the diary."""
     parts, nudge = Parts(), NOTHING
     news: list[str] = []
     if _was_quiet(event, parts):
@@ -88,24 +88,26 @@ def turned(event: Event) -> Output:
     room = room_of(event.host).part(0.5)
     with opened(event) as group:
         if event.name != "SubagentStop" and not event.payload.get("agent_id"):
-            parts.tried("what was said may be missed", lambda: note_end(event, group.name))
-            nudge = parts.tried("the turn does not count", lambda: _remembered(event, group))
+            parts.tried("messages may be missing", lambda: note_end(event, group.name))
+            nudge = parts.tried("the turn is not counted", lambda: _remembered(event, group))
         words = parts.tried(
             "edits wait for the next turn", lambda: capture_edits(event, group, room)
         )
         parts.tell(group.damage)
         name = group.name
-    own = parts.tried("the host's own memory waits", lambda: capture_own(event, name, room, news))
-    # What a hook adds keeps a turn going: not while one does so already.
+    own = parts.tried(
+        "the host's own memory is not captured", lambda: capture_own(event, name, room, news)
+    )
+    # Added context keeps a turn going, so add none while a hook already does.
     is_going = event.payload.get("stop_hook_active")
     told = NOTHING if is_going else joined((words, own, nudge))
     return Output(told, "\n".join(filter(None, (*news, parts.notice))))
 
 
 def _was_quiet(event: Event, parts: Parts) -> bool:
-    """Whether nothing was touched since somebody looked; then the turn is counted, and that is all.
+    """Count the turn and return True if no file changed since the last scan.
 
-    Nothing of git is opened for it. A compaction is no such turn: its edits are looked for.
+    That opens nothing of git. A compaction always scans for edits.
     """
     from gitmem.integrations.hooks.protocol import asking, note_session
     from gitmem.memory.write.last_scan import unchanged_group
@@ -128,8 +130,8 @@ def _was_quiet(event: Event, parts: Parts) -> bool:
         return True
     known = read_session(gitdir, event.session)
     if known.turns + 1 >= TURNS:
-        return False  # something is to be said
-    parts.tried("what was said may be missed", lambda: note_end(event, name))
+        return False  # the session is reminded now
+    parts.tried("messages may be missing", lambda: note_end(event, name))
     note_session(event)
     if event.session:
         keep_session(gitdir, event.session, known._replace(turns=known.turns + 1))
@@ -137,7 +139,7 @@ def _was_quiet(event: Event, parts: Parts) -> bool:
 
 
 def _remembered(event: Event, group: Group) -> ForModel:
-    """Remember that the session was compacted, or has had one turn more; what is to be said."""
+    """Record one more turn, or a compaction; return a reminder if one is due."""
     from gitmem.integrations.hooks.protocol import note_session
     from gitmem.memory.transcripts.sessions import keep_session, read_session
 
@@ -154,7 +156,7 @@ def _remembered(event: Event, group: Group) -> ForModel:
 
 
 def _counted(event: Event, group: Group, known: Session) -> tuple[Session, ForModel]:
-    """After so many turns a word on the diary, as soon as that can be said."""
+    """KNOWN with the turn counted, and a reminder after enough turns where the host shows one."""
     if known.turns < TURNS or event.payload.get("stop_hook_active"):
         return known, NOTHING
     from gitmem.integrations.hooks.context import nudge_of
@@ -165,19 +167,19 @@ def _counted(event: Event, group: Group, known: Session) -> tuple[Session, ForMo
 
 
 def compacted(event: Event) -> Output:
-    """Keep the summary that the host made, or tell that the layout has no place for it.
+    """Store the summary that the host made, or report that the layout names no file for it.
 
-    It is said once and stands nowhere else: what cannot be kept now waits, whatever the reason, and
-    also where this very process ends before it is kept.
+    There is no other copy: a summary that cannot be stored now waits in the spool, also if this
+    process dies.
     """
     from gitmem.integrations.hooks.groups import opened
     from gitmem.memory.layouts import layout_of
     from gitmem.memory.transcripts.spool import leave, withdraw
 
-    told = _told(event)
-    if told is None:
+    given = _summary(event)
+    if given is None:
         return Output(notice=UNREAD)
-    text = summary_of(told)
+    text = summary_of(given)
     name = event.group
     if not text:
         return Output(notice=NO_SUMMARY if event.payload.get("compact_summary") else "")
@@ -195,38 +197,35 @@ def compacted(event: Event) -> Output:
     return Output()
 
 
-def _told(event: Event) -> object:
-    """The summary, as the host says it or has written it into its transcript.
-
-    None where it is in the transcript and cannot be read.
-    """
-    said, path = event.payload.get("compact_summary") or "", event.payload.get("transcript_path")
-    if said or not isinstance(path, str) or not path:
-        return said
+def _summary(event: Event) -> object:
+    """The summary from the payload or the transcript; None where the transcript is unreadable."""
+    given = event.payload.get("compact_summary") or ""
+    if given or not event.transcript:
+        return given
     from gitmem.integrations.transcripts.import_files import summary_in
 
-    return summary_in(event.host, path, event.turn)
+    return summary_in(event.host, event.transcript, event.turn)
 
 
-def summary_of(told: object) -> str:
-    """The summary as it can be kept: no scratchpad, no credentials, no half characters, an end."""
-    if not isinstance(told, str) or not told.strip():
+def summary_of(given: object) -> str:
+    """The summary as it is stored: without scratchpad, credentials and lone surrogates, and cut."""
+    if not isinstance(given, str) or not given.strip():
         return ""
     from gitmem.model.secrets.find import redact
     from gitmem.model.transcripts.scratchpads import summary_in
 
-    whole = summary_in(told).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    whole = summary_in(given).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     text, _ = redact(whole)
     return text if len(text) <= LONGEST_SUMMARY else f"{text[:LONGEST_SUMMARY]}\n\n{CUT}"
 
 
 def _left_for_later(event: Event, group: str, text: str, why: str) -> Output:
-    """Leave TEXT for who starts next, and tell that."""
+    """Leave TEXT in the spool for the next start, and report that."""
     from gitmem.memory.transcripts.spool import leave
 
     if not leave(event.store, _waiting(event, group, text)):
         return Output()
-    return Output(notice=f"{why}; a summary waits to be kept")
+    return Output(notice=f"{why}; the summary is stored later")
 
 
 def _waiting(event: Event, group: str, text: str) -> SessionNote:
@@ -236,7 +235,7 @@ def _waiting(event: Event, group: str, text: str) -> SessionNote:
 
 
 def keep_summary(group: Group, text: str) -> None:
-    """Keep the summary of a session, once; where the layout has no place for it, BadInput."""
+    """Store the summary of a session, once; BadInput where the layout names no file for it."""
     from hashlib import sha1
 
     from gitmem.integrations.hooks.groups import WAIT
@@ -244,15 +243,15 @@ def keep_summary(group: Group, text: str) -> None:
     from gitmem.memory.write.write import Allowed
     from gitmem.model.transcripts.scratchpads import summary_in
 
-    text = summary_in(text)  # what an earlier release left in the spool is raw
+    text = summary_in(text)  # earlier releases left raw text in the spool
     if not text:
         return
     facts = f"{group.who.session}\n{text}".encode("utf-8", "surrogatepass")
     compact(
         group,
         text,
-        reason="the host's own summary of a session, as it is",
-        allowed=Allowed(markers=True),  # it may speak of a merge, and there is nobody to ask
+        reason="the host's own summary of a session",
+        allowed=Allowed(markers=True),  # it may quote a merge, and nobody can be asked
         operation=f"compact-{sha1(facts, usedforsecurity=False).hexdigest()[:16]}",
         goes_on=True,
         wait=WAIT,

@@ -44,8 +44,8 @@ nothing is ever lost: read an older version with `at`, bring it back with memory
 
 memory_search finds passages in memory and in earlier conversations. memory_status lists the \
 layers (decisions, diary, profiles ...) with their files; use the name of a layer as the path of a \
-write. memory_append adds to a log or a diary, memory_entry sets one titled entry of a file, memory_write \
-replaces a whole file.
+write. memory_append adds to a log or a diary, memory_entry sets one titled entry of a file, \
+memory_write replaces a whole file.
 
 Pass the version from memory_get as `if_match`, and a write fails if the file has changed since. \
 `reason` is kept in the history and answers later why something was written. Credentials are \
