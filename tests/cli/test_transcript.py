@@ -387,7 +387,7 @@ class TestImporting:
 
         assert done.code == 0
         assert done.out.startswith("kept 3 messages from 1 file")
-        assert "4 lines passed over: no chat, id or time that can be kept" in done.out
+        assert "4 lines passed over: invalid chat, id or time" in done.out
 
     def test_a_file_that_was_taken_for_another_hosts_is_read_again(
         self, run: Run, claude: Path

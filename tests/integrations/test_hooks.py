@@ -1082,7 +1082,7 @@ class TestWhichGroup:
     def test_a_store_that_wants_it_said_says_so(self, desk: Desk) -> None:
         (desk.store.root / "config.yaml").write_text("require_group: true\n")
 
-        assert "gitmem link" in desk("session-start").notice
+        assert " link " in desk("session-start").notice
 
 
 DECISIONS = "### Deploys\n\nDeploys happen on Tuesdays at ten.\n\n### Tea\n\nAda likes green tea.\n"

@@ -20,7 +20,7 @@ import pytest
 
 from gitmem.integrations.mcp.groups import MOST_OPEN, Endpoint, OpenGroups, called
 from gitmem.integrations.mcp.server import Rest
-from gitmem.integrations.mcp.stdio import Lines, Words
+from gitmem.integrations.mcp.stdio import LineReader, LineWriter
 from gitmem.integrations.mcp.tools import TOOLS
 from gitmem.memory.admin.groups import rename_group
 from gitmem.memory.admin.init import init
@@ -331,7 +331,7 @@ class TestTheWire:
         text = "x" * 500_000
         with ThreadPoolExecutor() as pool, os.fdopen(source, "rb") as reader:
             read = pool.submit(reader.read, len(text))
-            asyncio.run(Words(target).write(text))
+            asyncio.run(LineWriter(target).write(text))
             assert read.result(PATIENCE) == text.encode()
         os.close(target)
 
@@ -342,7 +342,7 @@ class TestTheWire:
             for piece in (b"on", b"e\ntwo\nthr", b"ee\n\nthe end"):
                 os.write(target, piece)
             os.close(target)
-            return [line async for line in Lines(source)]
+            return [line async for line in LineReader(source)]
 
         assert asyncio.run(heard()) == [b"one", b"two", b"three", b"", b"the end"]
         os.close(source)

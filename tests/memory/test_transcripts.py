@@ -162,8 +162,8 @@ class TestAdding:
             (NewMessage("c", " ", "x"), "'from' is empty"),
             (NewMessage("c", "Ada", " \n"), "the text is empty"),
             (NewMessage("c" * 300, "Ada", "x"), "'chat' has 300 characters"),
-            (NewMessage("c", "Ada", "x", datetime(1, 1, 1, tzinfo=UTC)), "nothing was said in 1"),
-            (NewMessage("c", "Ada", "x", datetime(9999, 12, 31, tzinfo=UTC)), "said in 9999"),
+            (NewMessage("c", "Ada", "x", datetime(1, 1, 1, tzinfo=UTC)), "invalid year 1"),
+            (NewMessage("c", "Ada", "x", datetime(9999, 12, 31, tzinfo=UTC)), "invalid year 9999"),
             (NewMessage("c", "Ada", "x", None, "i" * 300), "'id' has 300 characters"),
         ],
     )
@@ -540,7 +540,7 @@ class TestPending:
         transcript_pending(group)
         written = write(group, [Edit("a.md", "x\n")], operation="0123456789abcdef")
 
-        with pytest.raises(StaleToken, match="this token is stale") as caught:
+        with pytest.raises(StaleToken, match="unknown token") as caught:
             close(group, token="0123456789abcdef")
         assert written.commit[:10] not in caught.value.message
 
@@ -550,7 +550,7 @@ class TestPending:
         close(group, "They met.", token=token)
         undo(group)
 
-        with pytest.raises(StaleToken, match="was opened again since"):
+        with pytest.raises(StaleToken, match="is open again"):
             close(group, "They met.", token=token)
 
     def test_a_summary_is_needed_and_holds_no_credential(self, group: Group) -> None:
@@ -572,7 +572,7 @@ class TestLeases:
         with pytest.raises(SyncInFlight, match=r"\(session s-1\) has the range 1-1") as caught:
             transcript_pending(other)
         assert "--take-over" in caught.value.hint
-        with pytest.raises(StaleToken, match=r"was handed out to .* \(session s-1\)"):
+        with pytest.raises(StaleToken, match=r"\(session s-1\) holds the range"):
             close(other)
 
         taken = transcript_pending(other, take_over=True)
@@ -607,7 +607,7 @@ class TestLeases:
             with closing(Group(store, "main", who=other, now=clock)) as second:
                 with pytest.raises(SyncInFlight, match=r"x \(session s\) has the range 1-1"):
                     transcript_pending(second)
-                with pytest.raises(StaleToken, match=r"was handed out to x \(session s\)"):
+                with pytest.raises(StaleToken, match=r"x \(session s\) holds the range"):
                     close(second)
             assert close(holder).end == 1
 

@@ -166,9 +166,8 @@ class _TranscriptReader:
             found = json.loads(line)
             moment = datetime.fromisoformat(found["timestamp"]).timestamp()
         except (ValueError, RecursionError, TypeError, KeyError):
-            self._done.append(
-                _unknown(self._modified + RUNNING)
-            )  # perhaps a call that is still being written
+            # Perhaps a call that is still being written.
+            self._done.append(_unknown(self._modified + RUNNING))
             return
         self._first = min(self._first, moment)
         self._folder = _folder_in(found) or self._folder

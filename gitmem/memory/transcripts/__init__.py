@@ -1,1 +1,1 @@
-"""Record conversations, hand out what is not summarised, and close it."""
+"""Record conversations, hand out messages that are not summarised, and close them."""

@@ -1,4 +1,4 @@
-"""Keep what somebody said: messages become a batch on their own ref."""
+"""Store messages: each call adds a batch to the ref of transcripts."""
 
 from __future__ import annotations
 
@@ -34,45 +34,45 @@ from gitmem.store.refs.side_branch import side_branch
 MAX_TEXT = 1024 * 1024
 MAX_NAME = 200
 FIRST_YEAR, LAST_YEAR = 1970, 9998
-"""What was said before or after that has no time in every zone."""
+"""The years that exist in every time zone."""
 BATCH_MESSAGES = 200
 BATCH_BYTES = 128 * 1024
-"""From here on a batch is full."""
+"""A batch of this size is full."""
 
 
 class NewMessage(Record):
-    """One thing that somebody said, on its way in."""
+    """A message to store."""
 
     chat: str
     sender: str
     text: str
     at: datetime | None = None
-    """When; now where that is not known."""
+    """When it was sent; None for now."""
     id: str = ""
-    """By which it is recognised when it comes again; a new one where there is none."""
+    """Identifies the message when it comes again; a new id where it is empty."""
     line: int = 0
-    """The line of a batch where it stands, for errors."""
+    """Its line in a batch, for errors."""
 
 
 class TranscriptAdded(Record):
-    """What became of some messages."""
+    """The result of storing messages."""
 
     commit: str
-    """The commit that holds them; the last one where there was nothing new."""
+    """The commit with the messages; the last one where none was new."""
     added: int
     first: int
     last: int
-    """The numbers they got; 0 where there was nothing new."""
+    """Their numbers; 0 where none was new."""
     known: int
-    """How many had come before: they are recognised by their ids."""
+    """How many were stored before, by their ids."""
     redacted: int
-    """How many credentials were blanked out in them."""
+    """How many credentials were redacted."""
 
 
 class _Clean(NamedTuple):
-    """A message without credentials, and how many it had."""
+    """A message without credentials, and how many were redacted."""
 
-    said: NewMessage
+    message: NewMessage
     blanked: int
 
 
@@ -84,14 +84,14 @@ def transcript_add(
     wait: float = WAIT,
     met: set[bytes] | None = None,
 ) -> TranscriptAdded:
-    """Keep MESSAGES as one commit; those that are known are passed over.
+    """Store MESSAGES in one commit, without those that are stored already.
 
-    MET: what a dry run has counted before, since nothing of it can be found.
+    MET: the keys that a dry run has counted, since it stores nothing that could be found.
     """
     check_access(group.acting, group.name, write=True)
     if not messages:
-        raise BadInput("there is nothing that was said", hint="give at least one message")
-    fresh = _clean([check_spoken(each) for each in messages])
+        raise BadInput("no messages given", hint="give at least one message")
+    fresh = _clean([check_message(each) for each in messages])
     came = group.now()
     note = group.note(OP)
     before = tip_of(group)
@@ -104,37 +104,39 @@ def transcript_add(
         closed_before = 0 if before else last_closed(group)
         with side_branch(group.repository, REF, wait) as line:
             tip = tip_of(group)
-            if tip != before:  # another came in between: what it brought is known now
+            if tip != before:  # another writer came in between: compare again
                 unknown = _unknown(group, tip, unknown)
             if unknown:
                 first = (tip.last if tip else closed_before) + 1
-                heard = list(_numbered(unknown, first, came))
-                numbers = (NUMBERS, f"{first}-{heard[-1].number}")
+                stored = list(_numbered(unknown, first, came))
+                numbers = (NUMBERS, f"{first}-{stored[-1].number}")
                 began = (BEGAN, tip.began if tip else group.repository.tip())
-                said_ = note._replace(title=_title(heard), extra=(numbers, began))
+                described = note._replace(title=_title(stored), extra=(numbers, began))
                 base = tip.commit if tip else None
-                commit = line.append(base, dict(_batches(heard, came)), said_, came)
-                known, last = len(messages) - len(heard), heard[-1].number
+                commit = line.append(base, dict(_batches(stored, came)), described, came)
+                known, last = len(messages) - len(stored), stored[-1].number
                 redacted = sum(each.blanked for each in unknown)
-                return TranscriptAdded(commit, len(heard), first, last, known, redacted)
+                return TranscriptAdded(commit, len(stored), first, last, known, redacted)
             before = tip
     return TranscriptAdded(before.commit if before else "", 0, 0, 0, len(messages), 0)
 
 
-def check_spoken(message: NewMessage) -> NewMessage:
-    """Refuse what cannot be kept."""
+def check_message(message: NewMessage) -> NewMessage:
+    """MESSAGE if it can be stored; BadInput or TooBig otherwise."""
     where = f"line {message.line}: " if message.line else ""
     facts = {"batch_line": message.line} if message.line else {}
     for name, value in (("chat", message.chat), ("from", message.sender)):
         if not value.strip():
-            raise BadInput(f"{where}{name!r} is empty", hint="say who said it, and where", **facts)
+            raise BadInput(
+                f"{where}{name!r} is empty", hint="name the chat and the sender", **facts
+            )
     for name, value in (("chat", message.chat), ("from", message.sender), ("id", message.id)):
         if len(value) > MAX_NAME:
-            text = f"{where}{name!r} has {len(value):,} characters; {MAX_NAME} is the most"
+            text = f"{where}{name!r} has {len(value):,} characters; the limit is {MAX_NAME}"
             raise BadInput(text, hint="give it a shorter name", **facts)
     if message.at and not FIRST_YEAR <= message.at.year <= LAST_YEAR:
         raise BadInput(
-            f"{where}nothing was said in {message.at.year}",
+            f"{where}invalid year {message.at.year}",
             hint=f"give a time from {FIRST_YEAR} to {LAST_YEAR}",
             **facts,
         )
@@ -143,8 +145,8 @@ def check_spoken(message: NewMessage) -> NewMessage:
     size = len(message.text.encode("utf-8", "surrogatepass"))
     if size > MAX_TEXT:
         raise TooBig(
-            f"{where}the text has {size:,} bytes; {MAX_TEXT:,} is the most",
-            hint="a file belongs elsewhere; keep what was said about it",
+            f"{where}the text has {size:,} bytes; the limit is {MAX_TEXT:,}",
+            hint="store a file elsewhere, and only the conversation here",
             limit=MAX_TEXT,
             **facts,
         )
@@ -163,23 +165,23 @@ def _clean(messages: Sequence[NewMessage]) -> list[_Clean]:
 
 
 def _key(message: NewMessage) -> bytes:
-    """By what a message is recognised; nothing where it has no id."""
+    """The key of a message; empty without an id."""
     return key_of(message.chat, message.id) if message.id else b""
 
 
 def _unknown(group: Group, tip: TranscriptTip | None, messages: Sequence[_Clean]) -> list[_Clean]:
-    """Those of MESSAGES that have not come before."""
-    keys = [key for each in messages if (key := _key(each.said))]
+    """The MESSAGES that are not stored yet."""
+    keys = [key for each in messages if (key := _key(each.message))]
     if tip is None or not keys:
         return list(messages)
     there = query_messages(group, tip, lambda connection: cache.known(connection, keys))
-    return [each for each in messages if _key(each.said) not in there]
+    return [each for each in messages if _key(each.message) not in there]
 
 
 def _first_met(messages: Sequence[_Clean], met: set[bytes]) -> list[_Clean]:
-    """Those of MESSAGES that are not among those that were MET, to which they now belong."""
-    new = [each for each in messages if _key(each.said) not in met]
-    met.update(key for each in new if (key := _key(each.said)))
+    """The MESSAGES that are not in MET, which gets their keys."""
+    new = [each for each in messages if _key(each.message) not in met]
+    met.update(key for each in new if (key := _key(each.message)))
     return new
 
 
@@ -192,7 +194,7 @@ def _numbered(messages: Sequence[_Clean], first: int, came: datetime) -> Iterato
 
 
 def _batches(messages: Sequence[Message], came: datetime) -> Iterator[tuple[str, bytes]]:
-    """The files of MESSAGES: none of them large, so that one is read fast."""
+    """The files of MESSAGES, small enough to read one fast."""
     begun: list[Message] = []
     size = 0
     for each in messages:

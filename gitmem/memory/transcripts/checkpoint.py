@@ -1,4 +1,4 @@
-"""Close the range that was handed out: what was said in it is summarised, once."""
+"""Close a range of messages with a summary, once."""
 
 from __future__ import annotations
 
@@ -45,27 +45,27 @@ NO_SUMMARY = "Summarised before it was imported"
 
 
 class StaleToken(Conflict):
-    """The range is no longer that of who wants to close it."""
+    """The caller no longer holds the range."""
 
     code = "stale-token"
 
 
 class TranscriptCheckpointed(Record):
-    """A range that is summarised."""
+    """A closed range."""
 
     commit: str
     begin: int
     end: int
     chat: str
     messages: int
-    """How many messages that closed."""
+    """How many messages were closed."""
     summary: str
     covers: tuple[str, ...]
-    """The commits of memory that hold what was said: to undo one of them opens the range again."""
+    """The commits with the summarised content; undoing one of them reopens the range."""
     recognised: bool = False
-    """True when an earlier call with the same token had closed it."""
+    """Whether an earlier call with the same token had closed it."""
     snapshot: str = ""
-    """The snapshot of today, where memory has changed since the last one."""
+    """The snapshot of today, if memory has changed since the last one."""
 
 
 def transcript_checkpoint(
@@ -75,10 +75,10 @@ def transcript_checkpoint(
     token: str = "",
     covers: Sequence[str] = (),
 ) -> TranscriptCheckpointed:
-    """Close the range of TOKEN, or else the one that this agent and session hold.
+    """Close the range of TOKEN, or the one that this agent and session hold.
 
-    Newer messages stay pending. A checkpoint ends a memory sync, so the snapshot of today is made
-    anew; the one before it is kept.
+    Newer messages stay pending. A checkpoint ends a memory sync, so it takes the snapshot of today
+    again; the earlier one is kept.
     """
     done = _closed(group, summary, token, covers)
     return done._replace(snapshot=_tagged(group))
@@ -87,7 +87,7 @@ def transcript_checkpoint(
 def _tagged(group: Group) -> str:
     from gitmem.memory.upkeep.snapshot import snapshot
 
-    with suppress(GitmemError, OSError):  # the range is closed: `status` tells of this
+    with suppress(GitmemError, OSError):  # the range is closed; `status` reports the rest
         done = snapshot(group, force=True)
         return done.name if done.made else ""
     return ""
@@ -97,13 +97,13 @@ def _closed(
     group: Group, summary: str, token: str, covers: Sequence[str]
 ) -> TranscriptCheckpointed:
     if not summary.strip():
-        raise BadInput("the summary is empty", hint="say what was said, in a few lines")
+        raise BadInput("the summary is empty", hint="summarise the messages in a few lines")
     check_message_text("summary", summary)
     note = group.note(CHECKPOINT, reason=summary.strip())
     named = _named(group, covers)
-    with suppress(GitmemError, OSError):  # what an editor wrote is covered, if it can be had
+    with suppress(GitmemError, OSError):  # cover edits made with an editor, if possible
         capture(group)
-    query_messages(group, tip_of(group), lambda _: None)  # before others have to wait for us
+    query_messages(group, tip_of(group), lambda _: None)  # update the cache before taking the lock
     with group.writing() as writer:
         lease = read_lease(group.gitdir)
         earlier = find_earlier(group.repository, token, CHECKPOINT) if token else None
@@ -125,7 +125,7 @@ def _closed(
 
 
 def _named(group: Group, covers: Sequence[str]) -> tuple[str, ...]:
-    """The commits that were named; to undo one that is not on the branch would open nothing."""
+    """The commits named in COVERS; BadInput for one that is not on the branch."""
     found = tuple(resolve(group, each) for each in covers)
     missing = set(found)
     for commit in walk(group.repository, group.repository.tip()) if found else ():
@@ -140,45 +140,45 @@ def _named(group: Group, covers: Sequence[str]) -> tuple[str, ...]:
 
 
 def _checked(lease: Lease | None, group: Group, token: str) -> Lease:
-    """The lease, if it is that of who asks."""
+    """LEASE, if the caller holds it; StaleToken otherwise."""
     if lease is None:
         raise StaleToken("no range is handed out", hint=AGAIN)
     if token == lease.token or (not token and lease.holder == holder_of(group.who)):
         return lease
     if token:
-        text = "this token is stale: the range was handed out again, is closed, or never was out"
+        text = "unknown token: the range was handed out again or is closed"
         raise StaleToken(text, hint=AGAIN)
     raise StaleToken(
-        f"the range {lease.range.first}-{lease.range.last} was handed out to {lease.holder}",
+        f"{lease.holder} holds the range {lease.range.first}-{lease.range.last}",
         hint=Hint("repeat with its ", Option("token"), ", or take it over: ", TAKE_OVER),
     )
 
 
-def _open_in(group: Group, wanted: Range) -> int:
-    """How many messages of a range are not summarised; raises where none can be closed."""
+def _open_in(group: Group, leased: Range) -> int:
+    """How many messages of a range are not summarised; raises where there are none."""
 
     def answer(connection: Connection) -> tuple[int, bool]:
-        numbers = pending_numbers(connection, checkpoint_state(connection).closed, wanted.chat)
-        found = sum(wanted.has(number, chat) for number, chat in numbers)
+        numbers = pending_numbers(connection, checkpoint_state(connection).closed, leased.chat)
+        found = sum(leased.has(number, chat) for number, chat in numbers)
         return found, is_unreadable(connection)
 
     count, unread = query_messages(group, tip_of(group), answer)
     if not count and unread:
         raise Damaged(
-            "what was said in this range cannot be read, so it stays open",
+            "the messages of this range cannot be read, so it stays open",
             hint=Hint("run ", call("check", repair=True), ", then repeat"),
         )
     if not count:
         drop_lease(group.gitdir)
         raise StaleToken(
-            f"the range {wanted.first}-{wanted.last} is summarised already",
+            f"the range {leased.first}-{leased.last} is already summarised",
             hint=Hint("see ", call("log", op="checkpoint")),
         )
     return count
 
 
 def _since(group: Group, lease: Lease) -> tuple[str, ...]:
-    """The commits that were made for a range since it was handed out, the oldest first."""
+    """The commits made for a range since it was handed out, oldest first."""
     found: list[Commit] = []
     for commit in group.repository.history(group.repository.tip()):
         if commit.oid == lease.base:
@@ -186,19 +186,19 @@ def _since(group: Group, lease: Lease) -> tuple[str, ...]:
         note = parse(commit.message)
         if lease.wrote(note.session, note.agent) and note.op not in ("", "undo", CHECKPOINT):
             found.append(commit)
-    else:  # the branch was rewritten by hand: only the time tells what is older
+    else:  # the branch was rewritten by hand: compare times
         found = [each for each in found if each.time >= lease.begun.replace(microsecond=0)]
     return tuple(each.oid for each in reversed(found))
 
 
 def _check_counts(group: Group, commit: str) -> None:
-    """Refuse a token whose checkpoint was taken back since: its range is open again."""
+    """Refuse a token whose checkpoint was undone: its range is open again."""
     reopened = query_messages(
         group, tip_of(group), lambda connection: checkpoint_state(connection).reopened
     )
     if any(each.oid == commit for each in reopened):
         raise StaleToken(
-            f"the range that this token closed in {commit[:10]} was opened again since",
+            f"the range that this token closed in {commit[:10]} is open again",
             hint=AGAIN,
             commit=commit,
         )
@@ -208,7 +208,7 @@ def _recognised(commit: Commit, summary: str) -> TranscriptCheckpointed:
     note = parse(commit.message)
     if note.body.split() != summary.split():
         raise StaleToken(
-            f"this token has closed its range before, in {commit.oid[:10]}",
+            f"this token closed its range already, in {commit.oid[:10]}",
             hint=Hint("see its summary: ", call("show", commit.oid[:10])),
             commit=commit.oid,
         )

@@ -1,4 +1,4 @@
-"""Take in what another program has written down, a part at a time, and never twice."""
+"""Import files of messages that another program writes, in parts, and no message twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.read.log import start_of
 from gitmem.memory.transcripts.add import (
     NewMessage,
-    check_spoken,
+    check_message,
     transcript_add,
 )
 from gitmem.memory.transcripts.transcripts import is_chat
@@ -27,23 +27,23 @@ from gitmem.store.lock import WAIT
 
 PART_MESSAGES = 1000
 PART_CHARS = 1024 * 1024
-"""So much is kept in one commit."""
+"""The most that one commit stores."""
 PATIENCE = WAIT
-"""Seconds to wait for another writer."""
+"""Seconds to wait for the lock."""
 HEAD = 512
-"""Bytes at the beginning of a file by which it is known."""
+"""Bytes at the beginning of a file that identify it ..."""
 TAIL = 64
-"""Bytes before the place where it was left, by which it is known, too."""
+"""... together with those before the offset that was reached."""
 REASONS = 200
-"""So many reasons to pass over a line are told apart; a file can make up any number of them ..."""
+"""Distinct reasons for skipping lines that are counted; a file could invent any number ..."""
 REASONS_TOLD = 8
-"""... and so many of them are told, those of most lines."""
+"""... and the most frequent ones that are reported."""
 OTHERS = "for other reasons"
 TOO_LONG = "too long"
-NOT_KEPT = "no chat, id or time that can be kept"
+NOT_KEPT = "invalid chat, id or time"
 Progress = Callable[[int, int], None]
 CHATS_TOLD = 8
-"""Chats that are named to who asks for one that is not there."""
+"""Chats that are named when a requested one is missing."""
 _COUNTED = ("added", "known", "earlier", "others", "redacted", "files", "unchanged")
 
 
@@ -58,34 +58,34 @@ class ParsedLine(NamedTuple):
 Lines = Callable[[Path, int], Iterator[tuple[ParsedLine, int]]]
 """Reads a file from an offset on; each line comes with the offset behind it."""
 Mark = Callable[[Path, int], str]
-"""What tells that a file is the same up to an offset; empty where nothing does."""
+"""A digest that identifies a file up to an offset; empty where it is unreadable."""
 
 
 class TranscriptImported(NamedTuple):
-    """What was taken in."""
+    """The result of an import."""
 
     added: int
     known: int
-    """Messages that had come before."""
+    """Messages that were stored before."""
     earlier: int
-    """Messages that were said before the moment that was asked for."""
+    """Messages older than `since`."""
     redacted: int
     files: int
-    """How many files had something new in them ..."""
+    """How many files had new lines ..."""
     unchanged: int
-    """... and how many had no whole line or row that is new."""
+    """... and how many had no complete new line or row."""
     passed: Mapping[str, int]
-    """How many lines were passed over, and why."""
+    """How many lines were skipped, by reason."""
     problems: tuple[str, ...]
-    """Files that could not be read."""
+    """Errors of files that could not be read."""
     commit: str
     dry_run: bool
     summarised: int = 0
-    """How many messages that program had summarised: they are not pending."""
+    """How many messages the other program had summarised: they are not pending."""
     others: int = 0
-    """Messages of chats that were not asked for."""
+    """Messages of other chats."""
     notes: tuple[str, ...] = ()
-    """Chats that were asked for and are not there."""
+    """Notes about requested chats that are missing."""
 
 
 def transcript_import(
@@ -101,9 +101,9 @@ def transcript_import(
     progress: Progress | None = None,
     wait: float = PATIENCE,
 ) -> TranscriptImported:
-    """Keep what FILES hold that is new, and remember how far each was read as one of FORM.
+    """Store the new messages in FILES, and remember how far each was read as one of FORM.
 
-    MARK: by what a file is known again; without it, by its beginning and the bytes before the
+    MARK identifies a file; the default is a digest of its beginning and of the bytes before the
     offset. CHATS: only messages of these.
     """
     check_access(group.acting, group.name, write=True)
@@ -121,29 +121,29 @@ def transcript_import(
 
 
 def unread(group: Group, path: Path, form: str) -> int:
-    """How many bytes of a file of FORM were not read yet."""
+    """How many bytes of a file of FORM are unread."""
     known = read_offsets(group.gitdir).get(_name(path, form))
     return max(0, _size(path) - (known.offset if known else 0))
 
 
 def _name(path: Path, form: str) -> str:
-    """By what the place is remembered that was reached in a file."""
+    """The key of the offset of a file."""
     return f"{form} {os.path.realpath(path)}"
 
 
 def _suffix(chats: Collection[str]) -> str:
-    """What parts imports of CHATS from those of all."""
+    """What distinguishes imports of CHATS from those of all chats."""
     named = "\0".join(sorted(chats)).encode("utf-8", "surrogatepass")
     return f"#{_digest(named)}" if chats else ""
 
 
 def _reporting(progress: Progress | None, done: int, total: int) -> Callable[[int], None]:
-    """How far a file was read, said as how far all of them were."""
+    """Reports the offset in one file as progress over all of them."""
     return lambda at: progress(done + at, total) if progress else None
 
 
 class _Import:
-    """Messages on their way in."""
+    """One import of several files."""
 
     def __init__(
         self,
@@ -158,10 +158,10 @@ class _Import:
         wait: float,
     ) -> None:
         self._group, self._lines, self._mark = group, lines, mark or _tail
-        # The first page of a database changes with every write, whatever its rows do.
+        # The first page of a database changes with every write.
         self._head = 0 if mark else HEAD
-        self._chats, self._seen = frozenset(chats), set[str]()
-        # An import of some chats goes on from where the last one of the same chats ended.
+        self._chats, self._found_chats = frozenset(chats), set[str]()
+        # An import of some chats continues where the last one of the same chats ended.
         self._form, self._wait = form + _suffix(self._chats), wait
         self._since, self._dry_run = since, dry_run
         self._offsets = read_offsets(group.gitdir)
@@ -175,7 +175,7 @@ class _Import:
         self._commit = ""
 
     def read(self, path: Path, report: Callable[[int], None]) -> None:
-        """Take in one file from where it was left."""
+        """Import one file from the offset that was reached."""
         try:
             self._read(path, report)
         except GitmemError as error:
@@ -198,10 +198,10 @@ class _Import:
         self._counts["files" if fresh else "unchanged"] += 1
 
     def _known(self, here: str, path: Path) -> Offset:
-        """How far a file was read; not at all if it is another one by now, or less was wanted."""
+        """The offset reached in PATH; 0 for another file, or if the last import left out more."""
         status = path.stat()
         if not S_ISREG(status.st_mode):
-            raise BadInput(f"{path} is no regular file", hint="give the path of a transcript")
+            raise BadInput(f"{path} is not a regular file", hint="give the path of a transcript")
         with path.open("rb") as file:
             head = file.read(self._head)
         known = self._offsets.get(here)
@@ -232,23 +232,25 @@ class _Import:
         return False
 
     def _is_selected(self, chat: str) -> bool:
-        """Whether CHAT was asked for, by its name or as it is kept."""
-        if len(self._seen) < REASONS or chat in self._chats:
-            self._seen.add(chat)
+        """Whether CHAT is requested, by its name or its stored name."""
+        if len(self._found_chats) < REASONS or chat in self._chats:
+            self._found_chats.add(chat)
         return chat in self._chats or chat_name(chat)[0] in self._chats
 
     def _notes(self) -> Iterator[str]:
-        """What to say about chats that were asked for and are neither here nor there."""
-        there = self._seen | {chat_name(each)[0] for each in self._seen}
+        """Notes about requested chats that neither the files nor the group have."""
+        there = self._found_chats | {chat_name(each)[0] for each in self._found_chats}
         for chat in sorted(self._chats - there):
             if not is_chat(self._group, chat):
-                named = ", ".join(redacted_quote(each) for each in sorted(self._seen)[:CHATS_TOLD])
-                more = ", ..." if len(self._seen) > CHATS_TOLD else ""
+                named = ", ".join(
+                    redacted_quote(each) for each in sorted(self._found_chats)[:CHATS_TOLD]
+                )
+                more = ", ..." if len(self._found_chats) > CHATS_TOLD else ""
                 others = f"; chats there: {named}{more}" if named else ""
                 yield f"no messages in a chat {redacted_quote(chat)}{others}"
 
     def flush(self) -> None:
-        """Keep what has gathered, and only then remember how far the files were read."""
+        """Store the collected messages, and only then the offsets of the files."""
         if self._messages:
             done = transcript_add(
                 self._group,
@@ -263,16 +265,16 @@ class _Import:
         self._messages, self._size = [], 0
         if not self._dry_run and self._reached:
             for name, offset in self._reached.items():
-                self._offsets.pop(name, None)  # those that were read last come last
+                self._offsets.pop(name, None)  # the last read come last
                 path = Path(name.partition(" ")[2])
                 self._offsets[name] = offset._replace(tail=self._mark(path, offset.offset))
             keep_offsets(self._group.gitdir, self._offsets)
         self._reached = {}
 
     def answer(self) -> TranscriptImported:
-        """What became of it all."""
+        """The result so far."""
         return TranscriptImported(
-            passed=_told(self._passed),
+            passed=_most_frequent(self._passed),
             problems=tuple(self._problems),
             commit=self._commit,
             dry_run=self._dry_run,
@@ -281,17 +283,17 @@ class _Import:
         )
 
 
-def _told(passed: Counter[str]) -> dict[str, int]:
-    """The reasons of most lines, by name, and how many lines have others."""
+def _most_frequent(passed: Counter[str]) -> dict[str, int]:
+    """The most frequent reasons by name, and how many lines have others."""
     named = passed.most_common(REASONS_TOLD)
     rest = passed.total() - sum(count for _, count in named)
     return dict(sorted(named)) | ({OTHERS: rest + dict(named).get(OTHERS, 0)} if rest else {})
 
 
 def _obstacle(message: NewMessage) -> str:
-    """Why a message cannot be kept; nothing where it can."""
+    """Why a message cannot be stored; empty where it can."""
     try:
-        check_spoken(message)
+        check_message(message)
     except TooBig:
         return TOO_LONG
     except BadInput:
@@ -307,7 +309,7 @@ def _size(path: Path) -> int:
 
 
 def _tail(path: Path, offset: int) -> str:
-    """A digest of what stands before OFFSET; nothing where that cannot be read."""
+    """A digest of the bytes before OFFSET; empty where they cannot be read."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, offset - TAIL))

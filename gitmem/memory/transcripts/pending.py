@@ -1,4 +1,7 @@
-"""Hand out what is not summarised yet, to one at a time."""
+"""Hand out the messages that are not summarised, to one session at a time.
+
+The lease is a file in the git directory and disposable: without it the range is handed out again.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +38,16 @@ from gitmem.store.lock import Lock, lock_path
 
 NAME = "sync"
 LASTS = timedelta(minutes=30)
-"""After that anyone who asks gets the range: whether its holder still works is not known."""
+"""After that anyone gets the range: whether its holder still works is unknown."""
 TOKEN_BYTES = 8
 CHARS = 100_000
-"""Characters of a range that is handed out, about: what is left comes next."""
+"""Approximate characters of a range; the rest is handed out next."""
 TAKE_OVER = call("transcript pending", take_over=True)
 NONE = "No unsummarized conversations."
 
 
 class Holder(NamedTuple):
-    """The holder of a range: the session and the agent that asked for it."""
+    """The session and agent that hold a range."""
 
     session: str
     agent: str
@@ -53,58 +56,58 @@ class Holder(NamedTuple):
         return f"{self.agent} (session {self.session})" if self.session else self.agent
 
     def wrote(self, session: str, agent: str) -> bool:
-        """Whether a commit says that it is ours; without a session, only one that has none."""
+        """Whether a commit of SESSION and AGENT is theirs; without a session the agent decides."""
         return session == self.session and bool(session or agent == self.agent)
 
 
 class Lease(NamedTuple):
-    """A range that was handed out."""
+    """A range that is handed out."""
 
     token: str
     range: Range
     hands: tuple[Holder, ...]
-    """The holder last, and before it all who had the range and did not close it."""
+    """The holder last, and before it everyone who had the range and did not close it."""
     since: datetime
     base: str
-    """The commit of the branch when the first of them got it: what they write comes after it."""
+    """The tip of the branch when the first of them got it: their commits come after it."""
     begun: datetime
-    """When that was, for a branch that somebody has rewritten meanwhile."""
+    """When that was, for a branch that was rewritten meanwhile."""
 
     @property
     def holder(self) -> Holder:
-        """The session and the agent that have the range."""
+        """The session and agent that have the range now."""
         return self.hands[-1]
 
     def following(self, before: Lease) -> Lease:
-        """The same, so that what was written for it while BEFORE had it counts as well."""
+        """This lease, which also covers commits made under the lease BEFORE."""
         earlier = (each for each in before.hands if each not in self.hands)
         return self._replace(hands=(*earlier, *self.hands), base=before.base, begun=before.begun)
 
     def wrote(self, session: str, agent: str) -> bool:
-        """Whether a commit says that it is of one who has or had the range."""
+        """Whether a commit is of someone who has or had the range."""
         return any(each.wrote(session, agent) for each in self.hands)
 
     def is_open(self, pending: Iterable[tuple[int, str]]) -> bool:
-        """Whether anything of the range is among what is PENDING."""
+        """Whether any message of the range is PENDING."""
         return any(self.range.has(number, chat) for number, chat in pending)
 
     def is_over(self, now: datetime) -> bool:
-        """Whether it has lasted long enough, or was made by a clock that is ahead."""
+        """Whether it has expired, or was made by a clock that is ahead."""
         return not timedelta() <= now - self.since < LASTS
 
 
 def holder_of(who: Who) -> Holder:
-    """The holder of a range that WHO asks for; without a session, the agent's name alone counts."""
+    """WHO as the holder of a range; without a session the agent's name alone counts."""
     return Holder(who.session, who.agent)
 
 
 def new_token() -> str:
-    """A token that nobody has."""
+    """A new random token."""
     return os.urandom(TOKEN_BYTES).hex()
 
 
 def read_lease(gitdir: Path) -> Lease | None:
-    """The range that is out; None where none is, or nobody can tell."""
+    """The current lease; None where there is none or its file is unreadable."""
     try:
         row = json.loads((gitdir / "gitmem" / NAME).read_bytes())
         return Lease(
@@ -122,7 +125,7 @@ def read_lease(gitdir: Path) -> Lease | None:
 def _hands(rows: list[tuple[object, object]]) -> tuple[Holder, ...]:
     found = tuple(Holder(str(session), str(agent)) for session, agent in rows)
     if not found:
-        raise ValueError("nobody has it")
+        raise ValueError("no holder")
     return found
 
 
@@ -141,7 +144,7 @@ def _range(row: dict[str, object]) -> Range:
 
 
 def write_lease(gitdir: Path, lease: Lease) -> None:
-    """Remember that a range is out; StorageFailed where that cannot be."""
+    """Store LEASE; StorageFailed where the disk does not take it."""
     row = {
         "token": lease.token,
         "range": str(lease.range),
@@ -152,27 +155,27 @@ def write_lease(gitdir: Path, lease: Lease) -> None:
         "begun": lease.begun.isoformat(),
     }
     put(gitdir / "gitmem" / NAME, json.dumps(row).encode())
-    if read_lease(gitdir) != lease:  # a token that nobody knows closes nothing
+    if read_lease(gitdir) != lease:  # an unknown token could not close the range
         raise StorageFailed(
-            "the range cannot be handed out: the disk does not take the note of it",
+            "the range could not be handed out: writing its lease failed",
             hint="free some space and repeat",
         )
 
 
 def drop_lease(gitdir: Path) -> None:
-    """No range is out any more."""
+    """Remove the lease."""
     with suppress(FileNotFoundError):
         os.unlink(gitdir / "gitmem" / NAME)
 
 
 class SyncInFlight(Busy):
-    """Somebody else is summarising just now."""
+    """Another session is summarising now."""
 
     code = "sync-in-flight"
 
 
 class MessageRow(Record):
-    """A message, as it is shown."""
+    """A message in a result."""
 
     number: int
     id: str
@@ -183,41 +186,41 @@ class MessageRow(Record):
 
 
 class TranscriptPending(Record):
-    """A range that is not summarised, and was handed out."""
+    """A range of pending messages that is handed out."""
 
     pending: int
-    """How many messages are not summarised, all in all."""
+    """How many messages are pending in all."""
     begin: int
     end: int
     """The range; 0 where nothing is pending."""
     chat: str
     messages: tuple[MessageRow, ...]
     token: str
-    """What closes the range: `transcript checkpoint --token`."""
+    """The token that closes the range."""
     until: datetime | None
-    """As long as nobody else gets it."""
+    """Until when nobody else gets it."""
     more: int
-    """How many are left for the next time."""
+    """How many remain for the next call."""
     threshold: int
     action: str
-    """What is said when too many are pending; empty below the threshold."""
+    """A request to summarise when too many are pending; else empty."""
     known: bool = True
-    """False when nothing was ever said in the chat that was asked for."""
+    """False where the requested chat has no messages at all."""
 
 
 class _Selection(NamedTuple):
     pending: int
     messages: list[Message]
     range: Range | None
-    """What is handed out, and nothing of what is summarised in between."""
+    """The range to hand out, without summarised messages in between."""
     lease: Lease | None
     known: bool
     unread: bool
-    """Whether messages that cannot be read may be among those that are not summarised."""
+    """Whether unreadable messages may be among the pending ones."""
 
 
 def action_required(pending: int, threshold: int, skill: str) -> str:
-    """The line that asks an agent to summarise, by its SKILL; nothing up to the threshold."""
+    """The line that asks an agent to summarise with SKILL; empty up to the threshold."""
     if pending <= threshold:
         return ""
     return (
@@ -233,15 +236,15 @@ def transcript_pending(
     chars: int = CHARS,
     take_over: bool = False,
 ) -> TranscriptPending:
-    """The oldest range that is not summarised, for this agent and session until it is closed."""
+    """Hand out the oldest pending range to this agent and session."""
     check_access(group.acting, group.name, write=True)
     layout = layout_of(group)
     threshold = layout.transcripts.threshold
-    # By the name that its messages bear, and before others have to wait for us.
-    wanted, tip = chat, tip_of(group)
+    # By the stored name of the chat, and before taking the lock.
+    named, tip = chat, tip_of(group)
     last = tip.last if tip else 0
     chat = query_messages(
-        group, tip, lambda connection: cache.stored_chat(connection, wanted) if wanted else ""
+        group, tip, lambda connection: cache.stored_chat(connection, named) if named else ""
     )
 
     def answer(connection: Connection) -> _Selection:
@@ -250,7 +253,7 @@ def transcript_pending(
         lease = read_lease(group.gitdir)
         if lease and not lease.is_open(pending_numbers(connection, closed)):
             lease = None
-        # What is handed out again is the same range, whatever came since.
+        # The same range is handed out again, whatever came since.
         again = lease.range if lease and lease.range.chat == chat else None
         chosen = [number for number, name in numbers if again is None or again.has(number, name)]
         chosen = up_to_unread(connection, closed, chosen)
@@ -263,17 +266,17 @@ def transcript_pending(
         unread = has_open_unread(connection, closed, last)
         return _Selection(len(numbers), messages, exact, lease, known, unread)
 
-    with Lock(lock_path(group.gitdir)):  # so that of two who ask one is the first
+    with Lock(lock_path(group.gitdir)):  # of two callers one is first
         found = query_messages(group, tip_of(group), answer)
         pending, messages, lease = found.pending, found.messages, found.lease
         now = group.moment()
-        asking = holder_of(group.who)
+        caller = holder_of(group.who)
         if lease and not take_over:
-            _check_free(lease, asking, now)
+            _check_free(lease, caller, now)
         action = action_required(pending, threshold, f"/{sync_skill(layout.name)}")
         if found.range is None and (pending or found.unread):
             raise Damaged(
-                "messages that are not summarised cannot be read, so none can be handed out",
+                "the pending messages cannot be read",
                 hint=Hint("run ", call("check", repair=True), ", then repeat"),
                 pending=pending,
             )
@@ -282,7 +285,7 @@ def transcript_pending(
         out = Lease(
             new_token(),
             found.range,
-            (asking,),
+            (caller,),
             now,
             group.repository.tip(),
             now,
@@ -307,7 +310,7 @@ def transcript_pending(
 def _first(
     group: Group, connection: Connection, numbers: Sequence[int], chars: int
 ) -> list[Message]:
-    """As many of the oldest messages as CHARS allow, and one at least."""
+    """The oldest messages up to CHARS, at least one."""
     found: list[Message] = []
     size = 0
     for at in range(0, len(numbers), 200):
@@ -319,15 +322,15 @@ def _first(
     return found
 
 
-def _check_free(lease: Lease, asking: Holder, now: datetime) -> None:
-    """Raise unless the range may be handed out again."""
-    if lease.holder == asking or lease.is_over(now):
+def _check_free(lease: Lease, caller: Holder, now: datetime) -> None:
+    """Raise SyncInFlight unless the range may be handed out again."""
+    if lease.holder == caller or lease.is_over(now):
         return
     minutes = int((now - lease.since).total_seconds() // 60)
     until = (lease.since + LASTS).astimezone(UTC)
     raise SyncInFlight(
-        f"a sync is in flight: {lease.holder} has the range {lease.range.first}-{lease.range.last} "
-        f"since {counted(minutes, 'minute')}",
+        f"a sync is in flight: {lease.holder} has the range {lease.range.first}-{lease.range.last},"
+        f" taken {counted(minutes, 'minute')} ago",
         hint=Hint(f"wait until {until:%H:%M} UTC, or take it over: ", TAKE_OVER),
         session=lease.holder.session,
         agent=lease.holder.agent,

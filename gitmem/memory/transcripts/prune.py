@@ -1,4 +1,4 @@
-"""Drop what was said long ago, where it is summarised: the one thing that is really removed."""
+"""Drop old messages that are summarised: the only data that gitmem really removes."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ from gitmem.store.refs.side_branch import side_branch
 
 
 class TranscriptPruned(Record):
-    """What was dropped."""
+    """The result of a prune."""
 
     commit: str
-    """The fresh root; the last commit where nothing was dropped."""
+    """The new root; the last commit where nothing was dropped."""
     before: datetime
     batches: int
     messages: int
     chats: tuple[str, ...]
     kept_pending: int
-    """Older messages that stay because they are not summarised ..."""
+    """Older messages that stay because they are pending ..."""
     kept_with_them: int
-    """... and those that stay because they came in together with such, or with newer ones."""
+    """... and those that share a batch with pending or newer ones."""
     dry_run: bool = False
 
 
@@ -61,7 +61,7 @@ class _Chosen(NamedTuple):
 
 
 def transcript_prune(group: Group, before: str, *, dry_run: bool = False) -> TranscriptPruned:
-    """Drop the summarised batches in which everything was said before a date."""
+    """Drop the summarised batches whose messages are all older than BEFORE."""
     check_access(group.acting, group.name, write=True)
     moment = parse_moment(before, group.now(), group.zone)
     if moment is None:
@@ -74,7 +74,7 @@ def transcript_prune(group: Group, before: str, *, dry_run: bool = False) -> Tra
         return _answer(tip.commit if tip else "", start, chosen, dry_run=dry_run)
     with side_branch(group.repository, REF) as line:
         now = tip_of(group) or tip
-        chosen = _chosen(group, now, start)  # again: a checkpoint may have been taken back
+        chosen = _chosen(group, now, start)  # again: a checkpoint may have been undone
         if not chosen.paths:
             return _answer(now.commit, start, chosen)
         facts = ((NUMBERS, f"{now.last}-{now.last}"), (BEGAN, now.began))
@@ -83,7 +83,7 @@ def transcript_prune(group: Group, before: str, *, dry_run: bool = False) -> Tra
         files: dict[str, bytes | None] = dict.fromkeys(chosen.paths)
         files[FORGOTTEN] = encode_keys([*decode_keys(known), *chosen.keys])
         note_dropped(group.gitdir, now.commit, REF)
-        _forget_words(group)  # before as well: who dies now leaves none
+        _forget_words(group)  # before as well, in case this process dies
         done = note._replace(title=title, extra=facts)
         commit = line.restart(now.commit, files, done, group.now())
     _forget_words(group)
@@ -91,7 +91,7 @@ def transcript_prune(group: Group, before: str, *, dry_run: bool = False) -> Tra
 
 
 def _forget_words(group: Group) -> None:
-    """No cache shall know what is dropped, nor that nothing is to be done."""
+    """Delete caches that contain dropped messages, or say that nothing is due."""
     path = messages_path(group)
     if path:
         discard(path)
@@ -99,7 +99,7 @@ def _forget_words(group: Group) -> None:
 
 
 def _chosen(group: Group, tip: TranscriptTip | None, before: datetime) -> _Chosen:
-    """The batches that go, and what stands against some of the others."""
+    """The batches to drop, and counts of the messages that keep others."""
     limit = before.astimezone(UTC).timestamp()
 
     def answer(connection: Connection) -> _Chosen:

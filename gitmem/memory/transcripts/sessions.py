@@ -1,6 +1,8 @@
-"""What a group remembers of an agent's session: what it was shown, and its turns.
+"""Sessions of agents: what each was shown and its turns, and which are active in a store.
 
-To lose it costs little: a session that is resumed is told nothing new, and a nudge comes later.
+Both are disposable. Without its file a resumed session is shown no changes, and a reminder comes
+later. The list of active sessions is one for the store, because a session can write to the files of
+every group; each is in it again with its next hook.
 """
 
 from __future__ import annotations
@@ -17,27 +19,27 @@ from gitmem.cache.files import put
 
 FOLDER = "sessions"
 KEPT = 30 * 24 * 3600.0
-"""Seconds after which a session that was not seen again is forgotten."""
+"""Seconds after which an inactive session is forgotten."""
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 LIVE = "sessions"
 _LARGEST = 65_536
 
 
 class Session(NamedTuple):
-    """One session, as far as it is known."""
+    """What a group remembers of a session."""
 
     shown: tuple[tuple[str, str], ...] = ()
-    """The commit of each group that it was shown last."""
+    """The last commit of each group that it was shown."""
     turns: int = 0
-    """How many turns it has had since it was reminded of the diary."""
+    """Turns since it was reminded of the diary."""
     nudge: bool = False
-    """Whether it is to be reminded as soon as that can be said."""
+    """Whether a reminder is due as soon as the host can show one."""
     compacted: str = ""
-    """The file that has its summary, where it was compacted and did not start again since."""
+    """The file with its summary, if it was compacted and has not started again."""
 
 
 def read_session(gitdir: str | PathLike[str], session: str) -> Session:
-    """What is remembered; nothing of a session that is new."""
+    """The stored session; an empty one where it is new."""
     try:
         with open(_path(gitdir, session), "rb") as file:
             return _session(file.read())
@@ -52,7 +54,7 @@ def _session(data: bytes) -> Session:
 
 
 def keep_session(gitdir: str | PathLike[str], session: str, known: Session) -> None:
-    """Remember it."""
+    """Store KNOWN for the session."""
     path = _path(gitdir, session)
     with suppress(OSError):
         os.mkdir(os.path.dirname(path), 0o700)
@@ -60,7 +62,7 @@ def keep_session(gitdir: str | PathLike[str], session: str, known: Session) -> N
 
 
 def forget_sessions(gitdir: str | PathLike[str], now: float) -> None:
-    """Forget those that were not seen for long."""
+    """Forget sessions that have been inactive for long."""
     with suppress(OSError):
         for each in os.scandir(os.path.join(gitdir, "gitmem", FOLDER)):
             if now - each.stat().st_mtime > KEPT:
@@ -73,18 +75,18 @@ def _path(gitdir: str | PathLike[str], session: str) -> str:
 
 
 class LiveSession(NamedTuple):
-    """A session of which a hook was called."""
+    """A session that called a hook."""
 
     id: str
     host: str
     transcript: str
-    """The file in which its host keeps the conversation; nothing where it has not said so."""
+    """The transcript of its host; empty where the host has not named it."""
 
 
 def note_live(store: str, session: LiveSession) -> None:
-    """Note that SESSION works with a group of STORE, just now."""
+    """Note that SESSION is active in STORE."""
     data = json.dumps(session).encode()
-    # A file for each answer of a host: then to note it again is a single call.
+    # The content names the file, so noting it again is a single system call.
     path = os.path.join(store, LIVE, sha1(data, usedforsecurity=False).hexdigest()[:16])
     try:
         os.utime(path)
@@ -95,7 +97,7 @@ def note_live(store: str, session: LiveSession) -> None:
 
 
 def live_sessions(store: str) -> Iterator[tuple[LiveSession, float]]:
-    """The sessions of STORE, each with the time when a hook of it was called last."""
+    """The sessions of STORE, each with the time of its last hook."""
     with suppress(OSError):
         for each in os.scandir(os.path.join(store, LIVE)):
             with suppress(OSError, ValueError, TypeError, RecursionError):
@@ -105,7 +107,7 @@ def live_sessions(store: str) -> Iterator[tuple[LiveSession, float]]:
 
 
 def forget_live(store: str, now: float) -> None:
-    """Forget those that were not seen for long."""
+    """Forget sessions that have been inactive for long."""
     with suppress(OSError):
         for each in os.scandir(os.path.join(store, LIVE)):
             if now - each.stat().st_mtime > KEPT:

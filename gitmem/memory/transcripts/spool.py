@@ -1,6 +1,6 @@
-"""What a session leaves behind when it ends: one small file, for whoever starts next.
+"""The spool: notes about ended sessions, whose transcripts the next start imports.
 
-A host gives a session that ends a second and a half. So nothing is done then but this.
+A host gives the end of a session a second and a half, so that hook only leaves a note.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ FOLDER = "spool"
 SUFFIX = ".json"
 CLAIMED = ".taken"
 ABANDONED = 600.0
-"""Seconds after which whoever took a file must have died over it."""
+"""Seconds after which the process that claimed a note must be dead."""
 LARGEST = 4 * 1024 * 1024
 LONGEST = 150
-"""Characters of a session's name that the name of its file has."""
+"""Characters of a session's name in the name of its file."""
 
 
 class SessionNote(NamedTuple):
-    """What a session left when it, or one of its turns, ended."""
+    """A note about a session or turn that ended."""
 
     host: str
     session: str
     transcript: str
-    """The file in which its host keeps what was said."""
+    """The transcript of its host."""
     folder: str
-    """The project it worked on."""
+    """The folder of its project."""
     group: str
-    """The group that it worked with; nothing where its folder says."""
+    """Its group; empty where the folder decides."""
     summary: str = ""
-    """What its host made of it, where that could not be kept at once."""
+    """The summary of its host, if it could not be stored at once."""
 
 
 class ClaimedNote(NamedTuple):
-    """What one session left, and the file to remove when it is done with."""
+    """A note that this process handles, and its file."""
 
     note: SessionNote
     path: str
 
 
 def leave(store: str, note: SessionNote) -> bool:
-    """Leave it in STORE, in the place of what the same session left before.
+    """Leave NOTE in STORE, in place of an earlier one of the same session.
 
-    False where there is no store: then nobody will ever look.
+    False where STORE does not exist: nobody would read it.
     """
     folder = os.path.join(store, FOLDER)
     if not os.path.isdir(os.path.join(store, "repos")):
@@ -58,7 +58,7 @@ def leave(store: str, note: SessionNote) -> bool:
 
 
 def withdraw(store: str, note: SessionNote) -> None:
-    """Take back what was left: it is done, unless somebody else is at it already."""
+    """Remove a note that was handled, unless another process has claimed it."""
     with suppress(FileNotFoundError):
         os.unlink(os.path.join(store, FOLDER, _name(note) + SUFFIX))
 
@@ -69,7 +69,7 @@ def _put(path: str, note: SessionNote) -> None:
     try:
         with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(note._asdict(), file)
-            if note.summary:  # it stands nowhere else; of the others the host has a file
+            if note.summary:  # there is no other copy of a summary
                 file.flush()
                 os.fsync(file.fileno())
         os.replace(temp, path)
@@ -80,7 +80,7 @@ def _put(path: str, note: SessionNote) -> None:
 
 
 def hand_over(store: str, old: str, new: str) -> None:
-    """What was left for the group OLD is for NEW: it has another name now."""
+    """Change the notes of the group OLD, which is renamed, to NEW."""
     folder = os.path.join(store, FOLDER)
     for path in (os.path.join(folder, name) for name in _names(folder)):
         with suppress(OSError):  # who takes it in just now finds the group by its folder
@@ -90,7 +90,7 @@ def hand_over(store: str, old: str, new: str) -> None:
 
 
 def left_by(store: str, note: SessionNote) -> SessionNote | None:
-    """What the same session has left before, if nobody has claimed it yet."""
+    """The earlier note of the same session, if nobody has claimed it."""
     with suppress(OSError):
         return _read(os.path.join(store, FOLDER, _name(note) + SUFFIX))
     return None
@@ -107,7 +107,7 @@ def _name(note: SessionNote) -> str:
 
 
 def claim(store: str) -> Iterator[ClaimedNote]:
-    """What sessions have left in STORE, each for us alone."""
+    """Claim the notes in STORE, each for this process alone."""
     folder = os.path.join(store, FOLDER)
     _sweep(folder)
     for name in sorted(_names(folder)):
@@ -115,7 +115,7 @@ def claim(store: str) -> Iterator[ClaimedNote]:
         with suppress(OSError):
             if name.endswith(CLAIMED) and not _is_abandoned(path):
                 continue
-            # By a name of our own: the session may go on, and leave something newer.
+            # Under a name of its own: the session may go on and leave a newer note.
             mine = f"{path.removesuffix(CLAIMED)}.{os.getpid()}{CLAIMED}"
             os.rename(path, mine)
             os.utime(mine)
@@ -127,13 +127,13 @@ def claim(store: str) -> Iterator[ClaimedNote]:
 
 
 def discard(claimed: ClaimedNote) -> None:
-    """Everything was done that CLAIMED asked for."""
+    """Remove a note that was handled."""
     with suppress(FileNotFoundError):
         os.unlink(claimed.path)
 
 
 def put_back(claimed: ClaimedNote) -> None:
-    """It could not be done now: the next one may, unless the session has left something newer."""
+    """Release a note for the next start, unless the session has left a newer one."""
     folder, name = os.path.split(claimed.path)
     home = os.path.join(folder, name.partition(SUFFIX)[0] + SUFFIX)
     if os.path.exists(home):
@@ -144,7 +144,7 @@ def put_back(claimed: ClaimedNote) -> None:
 
 
 def _plain(text: str) -> str:
-    """TEXT as a part of a file's name."""
+    """TEXT as part of a file name."""
     return "".join(
         char if (char.isalnum() and char.isascii()) or char == "-" else f"_{ord(char):x}"
         for char in text
@@ -152,7 +152,7 @@ def _plain(text: str) -> str:
 
 
 def _sweep(folder: str) -> None:
-    """Remove what somebody had begun to write, and died over."""
+    """Remove unfinished files of dead processes."""
     with suppress(OSError):
         for path in (os.path.join(folder, name) for name in os.listdir(folder) if name[0] == "."):
             if _is_abandoned(path):
@@ -174,7 +174,7 @@ def _is_abandoned(path: str) -> bool:
 
 
 def _read(path: str) -> SessionNote | None:
-    """What a file says; None for one that is torn, or of another kind."""
+    """The note in a file; None for a broken one."""
     try:
         with open(path, "rb") as file:
             row = json.loads(file.read(LARGEST))

@@ -1,4 +1,4 @@
-"""How much of what was said is summarised, and whether somebody is at it."""
+"""Show chats, their messages, and how many are pending."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from gitmem.model.record import Record
 from gitmem.model.transcripts.batches import Message, sync_skill
 
 SHOWN = 20
-"""The newest pending messages that are at hand."""
+"""The newest pending messages in a status."""
 NEAR_SHOWN = 3
 
 
@@ -43,32 +43,32 @@ class InFlight(Record):
     since: datetime
     until: datetime
     alive: bool
-    """False when its holder has had it for 30 minutes."""
+    """False when the lease has expired."""
 
 
 class TranscriptStatus(Record):
-    """What there is, and what is to be done."""
+    """The counts of messages, and what is pending."""
 
     commit: str
     messages: int
     chats: int
     last: int
-    """The last number that was given."""
+    """The last number."""
     pending: int
     begin: int
     end: int
-    """The oldest and the newest message that is not summarised; 0 where all are."""
+    """The oldest and newest pending message; 0 where none is."""
     threshold: int
     action: str
     in_flight: InFlight | None
     checkpoint: Checkpoint | None
     """The newest one."""
     reopened: tuple[str, ...]
-    """Checkpoints that were taken back, or whose memories were, and that no other replaces."""
+    """Checkpoints that were undone, or whose commits were, and that no other replaces."""
     newest: tuple[MessageRow, ...]
-    """The newest messages that are not summarised."""
+    """The newest pending messages."""
     unreadable: bool
-    """Whether a part of what was said is damaged."""
+    """Whether some messages cannot be read."""
 
 
 class _Counts(NamedTuple):
@@ -81,7 +81,7 @@ class _Counts(NamedTuple):
 
 
 def transcript_status(group: Group, *, newest: int = SHOWN) -> TranscriptStatus:
-    """Look, and hand out nothing."""
+    """The status; hands out nothing."""
     tip = tip_of(group)
 
     def answer(connection: Connection) -> _Counts:
@@ -137,25 +137,25 @@ def _in_flight(group: Group, pending: list[tuple[int, str]]) -> InFlight | None:
 
 
 class TranscriptList(Record):
-    """The chats, the one in which something was said last first."""
+    """The chats, the most recent first."""
 
     commit: str
     chats: tuple[Chat, ...]
     unreadable: bool = False
-    """Whether there are messages that cannot be read, of these chats or of others."""
+    """Whether some messages, of these chats or others, cannot be read."""
 
 
 class TranscriptShown(Record):
-    """Messages of one chat, in the order in which they were said."""
+    """Messages of one chat by time."""
 
     chat: str
     messages: tuple[MessageRow, ...]
     total: int
     """How many messages the chat has."""
     lost: tuple[int, ...] = ()
-    """The numbers of those that should be among them and cannot be read."""
+    """The numbers of messages that cannot be read."""
     unreadable: bool = False
-    """Whether there are messages that cannot be read, of this chat or of others."""
+    """Whether some messages, of this chat or others, cannot be read."""
 
 
 def transcript_list(group: Group) -> TranscriptList:
@@ -170,9 +170,9 @@ def transcript_list(group: Group) -> TranscriptList:
 
 
 def transcript_show(group: Group, chat: str, *, last: int = 0) -> TranscriptShown:
-    """The messages of CHAT, or those that were said LAST."""
+    """The messages of CHAT; LAST: only the newest ones."""
     if last < 0:
-        raise BadInput("there are no fewer than 0 messages", hint="leave it out for all")
+        raise BadInput("last must not be negative", hint="leave it out for all messages")
     tip = tip_of(group)
 
     def answer(connection: Connection) -> tuple[TranscriptShown, list[str]]:
@@ -194,7 +194,7 @@ def transcript_show(group: Group, chat: str, *, last: int = 0) -> TranscriptShow
 
 def _lost(chat: str) -> Damaged:
     return Damaged(
-        f"no message of a chat {chat!r} can be read, and some messages of this group cannot",
+        f"no readable message in chat {chat!r}, and some messages cannot be read",
         hint=Hint("run ", call("check", repair=True)),
         chat=chat,
     )
@@ -205,9 +205,9 @@ def _when(message: Message) -> tuple[datetime, int]:
 
 
 def _unknown(chat: str, names: list[str]) -> NotFound:
-    from difflib import get_close_matches  # only where something was mistyped
+    from difflib import get_close_matches  # only for a typo
 
     near = get_close_matches(chat, names, NEAR_SHOWN, 0.5)
     known = Hint("see ", call("transcript list"))
     hint = f"did you mean {' or '.join(near)}?" if near else known
-    return NotFound(f"nothing was said in a chat {chat!r}", hint=hint, chat=chat, near=near)
+    return NotFound(f"no messages in chat {chat!r}", hint=hint, chat=chat, near=near)
