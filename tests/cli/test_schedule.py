@@ -365,7 +365,7 @@ class TestBackends:
         assert "too" not in gitmem("schedule", "install", "--backend", "cron").err
         said = gitmem("schedule", "install")
 
-        assert "cron has this schedule, too: `gitmem schedule remove --backend cron`" in said.err
+        assert "cron has this schedule as well: `gitmem schedule remove --backend cron`" in said.err
         assert "both have it" in gitmem("schedule", "status").err
         done = gitmem("schedule", "remove", "--json").document
         assert [each["backend"] for each in done["schedulers"]] == ["systemd", "cron"]
@@ -528,7 +528,7 @@ class TestRun:
         for job in ("rotation", "snapshot", "consolidation"):
             assert outcomes(gitmem("schedule", "run", job, "--json"))["main"] != "failed"
             said = gitmem("schedule", "run", job)
-            assert said.out == "main  nothing  it is not time\n"
+            assert said.out == "main  nothing  not due\n"
             assert gitmem("schedule", "run", job, "--quiet").out == ""
 
     def test_what_a_machine_slept_through_is_caught_up_with(self, gitmem: Run) -> None:

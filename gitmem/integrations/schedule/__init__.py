@@ -1,3 +1,3 @@
-"""Letting the machine call gitmem."""
+"""Schedules of upkeep by systemd or cron."""
 
 from __future__ import annotations

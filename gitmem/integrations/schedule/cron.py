@@ -1,4 +1,4 @@
-"""A schedule as a block of the user's crontab; whatever else stands there stays as it is."""
+"""A schedule as a block of the user's crontab; all other lines stay as they are."""
 
 from __future__ import annotations
 
@@ -21,50 +21,50 @@ from gitmem.integrations.schedule.programs import failure, last_words, run, run_
 
 TABLE = "crontab"
 READ, WRITE, CLEAR = (TABLE, "-l"), (TABLE, "-"), (TABLE, "-r")
-# How the programs say that a user has no table yet. Any other failure must not pass for that:
-# the next step is to write the table anew.
+# Messages for a user without a crontab. Any other failure must not pass for that: the next step
+# replaces the whole table.
 NO_TABLE = ("no crontab for", "no such file or directory")
 
 
 def works(environ: Mapping[str, str]) -> bool:
-    """True where there is a crontab to put a block into."""
+    """Whether the crontab of this user can be read."""
     return _readable(environ) is not None
 
 
 def place(plan: SchedulePlan) -> str:
-    """Where the entries stand."""
+    """Where the entries are."""
     return TABLE
 
 
 def printed(plan: SchedulePlan) -> tuple[tuple[str, str], ...]:
-    """What to put where."""
+    """The block to add."""
     return ((TABLE, f"{block(plan)}\n"),)
 
 
 def by_hand(plan: SchedulePlan) -> str:
-    """What to do with what is printed."""
+    """How to install the block by hand."""
     return "add this to your crontab with `crontab -e`"
 
 
 def install(plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
-    """Put the block into the table, in place of the one that stood there."""
+    """Add the block to the table, or replace the old one."""
     table = _read(plan.environ)
     return _replace(plan, table, with_block(table, block(plan), plan.label), dry_run)
 
 
 def remove(plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
-    """Take the block out of the table."""
+    """Remove the block from the table."""
     table = _read(plan.environ)
     return _replace(plan, table, without_block(table, plan.label), dry_run)
 
 
 def is_there(plan: SchedulePlan) -> bool:
-    """True where the table has a block for this store."""
+    """Whether the table has a block for this store."""
     return bool(_pattern(plan.label).search(_whole(plan)))
 
 
 def entries(plan: SchedulePlan) -> tuple[JobEntry, ...]:
-    """Each job, as the table has it."""
+    """The state of each job in the table."""
     found = _pattern(plan.label).search(_whole(plan))
     lines = found[0].split("\n") if found else []
     return tuple(_entry(plan, each, lines) for each in plan.jobs)
@@ -77,7 +77,7 @@ def _entry(plan: SchedulePlan, job: ScheduledJob, lines: Sequence[str]) -> JobEn
 
 
 def block(plan: SchedulePlan) -> str:
-    """The lines of a schedule, with the marks by which they are found again."""
+    """The lines of a schedule between its marks."""
     begin, end = _marks(plan.label)
     lines = [line for job in plan.jobs for line in job_lines(plan, job)]
     words = {"begin": begin, "lines": "\n".join(lines), "end": end}
@@ -85,7 +85,7 @@ def block(plan: SchedulePlan) -> str:
 
 
 def job_lines(plan: SchedulePlan, job: ScheduledJob) -> list[str]:
-    """The lines of one job: more than one where zones differ from that of the machine."""
+    """The lines of one job: several where zones differ from that of the machine."""
     command = " ".join(cron_word(each) for each in plan.command(job))
     return [f"{each.crontab} {command}" for each in plan.machine_times(job)]
 
@@ -103,32 +103,32 @@ def cron_word(text: str) -> str:
 
 
 def with_block(table: str, block: str, label: str) -> str:
-    """TABLE with BLOCK: where one stood, else at the end, and before a line without an end."""
-    without_block(table, label)  # refuses half a block
+    """TABLE with BLOCK in place of the old one, else at the end or before an unterminated line."""
+    without_block(table, label)  # raises for half a block
     found = _pattern(label).search(table)
     if found:
         behind = without_block(table[found.end() :], label)
         return table[: found.start()] + block + found["end"] + behind
     if table and not table.endswith("\n"):
-        return f"{block}\n{table}"  # cron runs no line of ours without an end
+        return f"{block}\n{table}"  # cron ignores an unterminated line
     return f"{table}{block}\n"
 
 
 def without_block(table: str, label: str) -> str:
-    """TABLE as it was before there was a block, byte for byte."""
+    """TABLE without the block, byte for byte as before it was added."""
     rest, last = "", 0
     for found in _pattern(label).finditer(table):
         rest += table[last : found.start()]
         last = found.end()
-        if not found["end"]:  # then the line end before it is ours
+        if not found["end"]:  # then the line end before it was added
             rest = rest.removesuffix("\n")
     rest += table[last:]
     begin, end = _marks(label)
     for mark in (begin, end):
         if mark in rest.split("\n"):
             raise Conflict(
-                f"the crontab has a line `{mark}` without its other half; nothing was changed",
-                hint="see to it with `crontab -e`",
+                f"the line `{mark}` in the crontab has no counterpart; nothing was changed",
+                hint="fix it with `crontab -e`",
             )
     return rest
 
@@ -139,7 +139,7 @@ def _marks(label: str) -> tuple[str, str]:
 
 
 def _pattern(label: str) -> re.Pattern[str]:
-    """A whole block: one that begins anew before its end is none."""
+    """Matches a complete block, in which no other one begins."""
     begin, end = map(re.escape, _marks(label))
     inside = rf"(?:(?!{begin}\n).*\n)*?"
     return re.compile(rf"^{begin}\n{inside}{end}(?P<end>\n|\Z)", re.MULTILINE)
@@ -156,14 +156,14 @@ def _read(environ: Mapping[str, str]) -> str:
 
 
 def _whole(plan: SchedulePlan) -> str:
-    """The table, nothing where there is none to be had; half a block does not pass for none."""
+    """The table, empty where it is unreadable; raises for half a block."""
     table = _readable(plan.environ) or ""
     without_block(table, plan.label)
     return table
 
 
 def _readable(environ: Mapping[str, str]) -> str | None:
-    """The table; None for who only looks, where there is none to be had."""
+    """The table; None where it cannot be read."""
     with suppress(ProgramMissing, ProgramFailed):
         return _read(environ)
     return None

@@ -1,10 +1,16 @@
-"""What a schedule should be: whose store, which program, which jobs, in which zones."""
+"""The plan of a schedule: its jobs, their times and zones, and the same jobs as tasks of agents.
+
+A time is in the zone of a group, and a group is due when its own clock has passed that time since
+the job last ran there. So a timer may fire too often, too late or in another zone: no job runs
+twice for it, and none at a wrong time.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +19,7 @@ from typing import NamedTuple
 
 from gitmem.errors import BadInput, GitmemError, GroupRefused
 from gitmem.memory.clock import named_zone, zone_of
-from gitmem.memory.group import Group, Store
+from gitmem.memory.group import Caller, Store, open_group
 from gitmem.model.access import MAIN
 from gitmem.model.transcripts.batches import with_sync_skill
 from gitmem.resources import templates
@@ -36,7 +42,7 @@ class Time(NamedTuple):
 
     @property
     def words(self) -> str:
-        """As people say it: daily 23:00, Sun 02:00."""
+        """The time for people: daily 23:00, Sun 02:00."""
         return f"{self._day or 'daily'} {self.hour:02}:{self.minute:02}"
 
     @property
@@ -46,7 +52,7 @@ class Time(NamedTuple):
         return f"{self.minute} {self.hour} * * {day}"
 
     def calendar(self, zone: str) -> str:
-        """What systemd calls a calendar event, in ZONE or in that of the machine."""
+        """The calendar event of systemd, in ZONE or in that of the machine."""
         words = (self._day, "*-*-*", f"{self.hour:02}:{self.minute:02}:00", zone)
         return " ".join(filter(None, words))
 
@@ -55,26 +61,26 @@ class Time(NamedTuple):
         return "" if self.weekday is None else DAYS[self.weekday]
 
     def on(self, day: date, zone: tzinfo | None) -> datetime | None:
-        """The moment of that DAY; None where the day is another one of the week."""
+        """The moment on DAY; None for another day of the week."""
         if self.weekday not in (None, day.weekday()):
             return None
         return datetime.combine(day, time(self.hour, self.minute), zone)
 
     def last(self, now: datetime) -> datetime:
-        """The last such moment that is not after NOW, in the zone of NOW."""
+        """The last such moment up to NOW, in the zone of NOW."""
         days = (now.date() - timedelta(days=back) for back in range(WEEK + 1))
         moments = filter(None, (self.on(day, now.tzinfo) for day in days))
-        # By the second since 1970: with one zone, Python compares what the clocks show.
+        # By timestamp: within one zone Python compares wall clock times.
         return next(each for each in moments if each.timestamp() <= now.timestamp())
 
 
 class ScheduledJob(NamedTuple):
-    """One thing that a schedule does."""
+    """A job of a schedule."""
 
     name: str
     time: Time
     trace: str
-    """What it is called in the log of jobs."""
+    """Its name in the log of jobs."""
     about: str
 
 
@@ -87,19 +93,19 @@ JOBS = (
         "consolidation", Time(2, 0, SUNDAY), "report", "report what is too big, faded or past"
     ),
 )
-"""With the times that count where the store says nothing else."""
+"""With their default times. The last text is in installed units: a change outdates them all."""
 NAMES = tuple(each.name for each in JOBS)
 CONTEXT = "context-check"
-"""What only an agent can do, because it alone knows how full its context is."""
+"""Only an agent can do this, because it alone knows how full its context is."""
 TASKS = (CONTEXT, *NAMES)
 EVERY = 30
-"""Minutes between two looks at the context."""
+"""Minutes between two context checks."""
 _PRIORITIES = {CONTEXT: 1, "rotation": 2, "snapshot": 3, "consolidation": 2}
-"""1 is memory, which comes before messages that wait; 2 is upkeep; 3 is everything else."""
+"""1 is memory, which comes before waiting messages; 2 is upkeep; 3 everything else."""
 
 
 def timetable(settings: Mapping[str, object]) -> tuple[ScheduledJob, ...]:
-    """The jobs, at the times under `schedule:` in SETTINGS, those of the store's `config.yaml`."""
+    """The jobs at the times under `schedule:` in SETTINGS, the store's `config.yaml`."""
     said = settings.get("schedule") or {}
     if not isinstance(said, dict) or not set(said) <= set(NAMES):
         raise BadInput(
@@ -121,7 +127,7 @@ def _time(job: ScheduledJob, said: object) -> Time:
 
 
 def by_machine(when: Time, zone: tzinfo | None, machine: tzinfo, today: date) -> list[Time]:
-    """When it is WHEN in ZONE, by the clock of MACHINE; more than one where summer time differs."""
+    """WHEN in ZONE by the clock of MACHINE; several times where summer time differs."""
     if zone is None:
         return [when]
     found = set()
@@ -136,32 +142,32 @@ def by_machine(when: Time, zone: tzinfo | None, machine: tzinfo, today: date) ->
 
 
 def _exists(moment: datetime) -> bool:
-    """False for a time that is left out on the day on which summer time begins."""
+    """False for a time that is skipped when summer time begins."""
     back = moment.astimezone(UTC).astimezone(moment.tzinfo)
     return back.replace(tzinfo=None) == moment.replace(tzinfo=None)
 
 
 class SchedulePlan(NamedTuple):
-    """A schedule as it should be."""
+    """The schedule of a store."""
 
     program: tuple[str, ...]
     store: str
     label: str
-    """What tells it from the schedules of other stores; empty for the default store."""
+    """Distinguishes it from the schedules of other stores; empty for the default store."""
     jobs: tuple[ScheduledJob, ...]
     zones: tuple[str, ...]
-    """The zones in which days of groups begin; an empty name is the zone of the machine."""
+    """The zones of the groups; an empty name is the zone of the machine."""
     groups: tuple[str, ...]
     now: datetime
     """In the zone of the machine."""
     environ: Mapping[str, str]
 
     def command(self, job: ScheduledJob) -> tuple[str, ...]:
-        """What a scheduler runs."""
+        """The command that a scheduler runs."""
         return (*self.program, "--store", self.store, "schedule", "run", job.name, "--quiet")
 
     def machine_times(self, job: ScheduledJob) -> list[Time]:
-        """When it is time for JOB in one of the zones, by the clock of the machine."""
+        """The times of JOB in all zones, by the clock of the machine."""
         machine, today = self.now.tzinfo, self.now.date()
         assert machine is not None
         zones = [named_zone(each) if each else None for each in self.zones]
@@ -170,36 +176,36 @@ class SchedulePlan(NamedTuple):
 
 
 class Altered(NamedTuple):
-    """One file of a schedule, and what becomes of it."""
+    """A file of a schedule and its change."""
 
     path: str
     change: str
-    """created, changed, removed, or kept where it is as it should be"""
+    """created, changed, removed or kept"""
 
 
 class Scheduled(NamedTuple):
-    """What was done with one scheduler."""
+    """The changes in one scheduler."""
 
     backend: str
     changed: bool
     dry_run: bool
     files: tuple[Altered, ...]
     commands: tuple[tuple[str, ...], ...]
-    """The programs that were called, or would be."""
+    """The commands that were run, or would be."""
     diff: str
     notes: tuple[str, ...] = ()
 
 
 class JobEntry(NamedTuple):
-    """One job of a schedule, as a scheduler has it."""
+    """The state of one job in a scheduler."""
 
     job: str
     time: str
     state: str
-    """present, outdated (it was made for another time, program or store), missing, or foreign (a
-    file has its name that is not ours)"""
+    """present, outdated (for another time, program or store), missing, or foreign (a file with its
+    name that gitmem did not write)"""
     active: bool | None = None
-    """Whether the timer runs; None where the scheduler has none."""
+    """Whether the timer runs; None for cron."""
 
 
 def planned(
@@ -211,7 +217,7 @@ def planned(
     now: datetime,
     environ: Mapping[str, str],
 ) -> SchedulePlan:
-    """The schedule for STORE; DEFAULT is the store that needs no name."""
+    """The schedule for STORE; DEFAULT is the store that needs no label."""
     check_may(acting)
     root = str(store.root)
     for each in (root, *program):
@@ -223,22 +229,22 @@ def planned(
 
 
 def check_may(acting: str | None) -> None:
-    """Refuse a group that may not act on all others: a schedule does."""
+    """Refuse a group that may not act on all others, as a schedule does."""
     if acting not in (None, MAIN):
         raise GroupRefused(
-            f"the group {acting!r} may not schedule work on all groups",
-            hint="ask whoever acts for main",
+            f"group {acting!r} may not schedule jobs for all groups",
+            hint="run it as the group main",
             acting=acting,
             rule="access",
         )
 
 
 def _check_printable(path: str) -> None:
-    """Refuse a path that neither a crontab nor a unit file can say."""
+    """Refuse a path that a crontab or unit file cannot contain."""
     if any(each < " " or each == DELETE or "\ud800" <= each <= "\udfff" for each in path):
         raise BadInput(
-            f"{path!r} has a character that no crontab and no unit file can hold",
-            hint="move it to a path without line breaks and other control characters",
+            f"the path {path!r} has a control character, which a crontab cannot contain",
+            hint="move it to another path",
         )
 
 
@@ -249,17 +255,14 @@ def _zones(store: Store, groups: Sequence[str]) -> tuple[str, ...]:
 
 def _zone(store: Store, name: str) -> str:
     try:
-        group = Group(store, name)
-        try:
+        with closing(open_group(store, name, Caller())) as group:
             return _key(group.zone)
-        finally:
-            group.close()
-    except (GitmemError, OSError):  # what is damaged is told by who works on it
+    except (GitmemError, OSError):  # damage is reported by other commands
         return _key(zone_of(store.root))
 
 
 def _key(zone: tzinfo) -> str:
-    """The name of a zone; that of the machine has none."""
+    """The name of a zone; empty for that of the machine."""
     return str(getattr(zone, "key", ""))
 
 
@@ -269,7 +272,7 @@ def template(name: str) -> Template:
 
 
 def unified_diff(path: str, before: str | None, after: str | None) -> str:
-    """What becomes of one file, as a diff; None is a file that is not there."""
+    """The diff of one file; None stands for a missing file."""
     from difflib import unified_diff as diff
 
     old, new = ((each or "").splitlines(keepends=True) for each in (before, after))
@@ -279,22 +282,22 @@ def unified_diff(path: str, before: str | None, after: str | None) -> str:
 
 
 class Task(NamedTuple):
-    """One task that a host gives its agent."""
+    """A task that a host gives its agent."""
 
     name: str
     time: str
-    """As people say it."""
+    """For people."""
     cron: tuple[str, ...]
-    """The same for a crontab, by the clock of the machine."""
+    """As lines of a crontab, by the clock of the machine."""
     priority: int
     """1 comes first."""
     require_idle: bool
-    """Whether it waits until the agent is idle."""
+    """Whether to wait until the agent is idle."""
     text: str
 
 
 def schedule_tasks(plan: SchedulePlan, layout: str = "") -> tuple[Task, ...]:
-    """Every task, with the text that the agent of a group with LAYOUT is given."""
+    """All tasks with their texts, for an agent of a group with LAYOUT."""
     check = _task(CONTEXT, f"every {EVERY} minutes", (f"*/{EVERY} * * * *",), "")
     found = [check._replace(text=with_sync_skill(check.text, layout))]
     for job in plan.jobs:

@@ -1,4 +1,4 @@
-"""Calling the programs of a scheduler."""
+"""Run the programs of a scheduler."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gitmem.errors import ProgramFailed, ProgramMissing
 from gitmem.model.hints import Hint, Option, call
 
 PATIENCE = 60.0
-"""Seconds that a scheduler may take for an answer."""
-# Messages in English, for those that have to be told apart; and the table of cron as it is.
+"""Seconds that a program may take."""
+# English messages, since some have to be told apart; and the crontab without a header.
 SETTINGS = {"LC_ALL": "C", "CRONTAB_NOHEADER": "Y"}
 NOTHING = "nothing was changed"
 PRINT = Hint(call("schedule print"), " shows what to put where by hand")
@@ -20,14 +20,14 @@ Done = subprocess.CompletedProcess[bytes]
 
 
 def find(name: str, environ: Mapping[str, str]) -> str | None:
-    """Where a program is; None where it is not installed."""
+    """The path of a program; None where it is not installed."""
     return shutil.which(name, path=environ.get("PATH"))
 
 
 def run(
     command: Sequence[str], environ: Mapping[str, str], input: bytes = b"", so_far: str = NOTHING
 ) -> Done:
-    """Call a program and wait for it; SO_FAR is what was done before, should it fail to answer."""
+    """Run a program and wait for it; SO_FAR says in an error what was done before."""
     program = find(command[0], environ)
     if program is None:
         raise ProgramMissing(
@@ -51,7 +51,7 @@ def run(
 def run_well(
     command: Sequence[str], environ: Mapping[str, str], input: bytes = b"", so_far: str = NOTHING
 ) -> str:
-    """What a program prints; ProgramFailed where it does not do what it was asked for."""
+    """The output of a program; ProgramFailed for an exit code other than 0."""
     done = run(command, environ, input, so_far)
     if done.returncode:
         raise failure(command, last_words(done), so_far)
@@ -59,17 +59,19 @@ def run_well(
 
 
 def text_of(data: bytes) -> str:
-    """Bytes as text that becomes the same bytes again."""
+    """DATA as text that encodes to the same bytes."""
     return data.decode("utf-8", "surrogateescape")
 
 
-def failure(command: Sequence[str], said: str, so_far: str = NOTHING) -> ProgramFailed:
-    """The error for a program that SAID why it did not do what it was asked for."""
+def failure(command: Sequence[str], message: str, so_far: str = NOTHING) -> ProgramFailed:
+    """The error for a failed program with its message."""
     words = " ".join(command)
-    return ProgramFailed(f"`{words}` failed: {said}; {so_far}", hint=PRINT, command=list(command))
+    return ProgramFailed(
+        f"`{words}` failed: {message}; {so_far}", hint=PRINT, command=list(command)
+    )
 
 
 def last_words(done: Done) -> str:
-    """Why a program failed, as it says."""
-    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return said[-1] if said else f"it exited with {done.returncode}"
+    """The last line that a failed program wrote to stderr."""
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else f"exit code {done.returncode}"

@@ -1,10 +1,15 @@
-"""Let the machine call gitmem: print a schedule, install it, remove it, say how it is."""
+"""Print, install and remove a schedule, show its state, and run its jobs.
+
+At midnight only the logs rotate: maintenance would take the snapshot of a day that has just begun,
+and there is one snapshot for each day. For the same reason the weekly report runs alone. Everything
+else waits for the evening.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import datetime
-from functools import partial
 from typing import NamedTuple, Protocol
 
 from gitmem.errors import GitmemError, NotFound, ProgramMissing, StorageFailed
@@ -20,37 +25,37 @@ from gitmem.integrations.schedule.plan import (
 )
 from gitmem.integrations.schedule.programs import PRINT, find
 from gitmem.memory.clock import Clock
-from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.group import Caller, Group, Store, Who, open_group
 from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs, why
 from gitmem.model.hints import Hint, Option, call
 
 
 class Backend(Protocol):
-    """What a module for a scheduler has."""
+    """The interface of the modules `systemd` and `cron`."""
 
     def works(self, environ: Mapping[str, str]) -> bool:
-        """True where there is such a scheduler for this user."""
+        """Whether this user has the scheduler."""
 
     def place(self, plan: SchedulePlan) -> str:
-        """Where its entries stand."""
+        """Where its entries are."""
 
     def printed(self, plan: SchedulePlan) -> tuple[tuple[str, str], ...]:
-        """What to put where."""
+        """The files of the schedule with their paths."""
 
     def by_hand(self, plan: SchedulePlan) -> str:
-        """What to do with what is printed."""
+        """How to install what is printed by hand."""
 
     def install(self, plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
-        """Put the schedule in place."""
+        """Install the schedule."""
 
     def remove(self, plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
-        """Take it away."""
+        """Remove the schedule."""
 
     def is_there(self, plan: SchedulePlan) -> bool:
-        """True where it has anything of ours."""
+        """Whether it has entries of gitmem."""
 
     def entries(self, plan: SchedulePlan) -> tuple[JobEntry, ...]:
-        """Each job, as it has it."""
+        """The state of each job."""
 
 
 DRY_RUN = Option("dry_run")
@@ -61,12 +66,12 @@ class SchedulePart(NamedTuple):
     """One file of a schedule."""
 
     path: str
-    """`crontab` for the table of cron, which is no file of the user's."""
+    """`crontab` for the table of cron, which is not a file of the user."""
     text: str
 
 
 class SchedulePrinted(NamedTuple):
-    """A schedule to look at, or to put in place by hand."""
+    """A schedule to read or to install by hand."""
 
     backend: str
     parts: tuple[SchedulePart, ...]
@@ -75,7 +80,7 @@ class SchedulePrinted(NamedTuple):
 
 
 class Scheduler(NamedTuple):
-    """What one scheduler has of a schedule."""
+    """The entries of one scheduler."""
 
     backend: str
     works: bool
@@ -84,12 +89,12 @@ class Scheduler(NamedTuple):
 
     @property
     def is_used(self) -> bool:
-        """True where it has anything of ours."""
+        """Whether it has entries of gitmem."""
         return any(each.state in ("present", "outdated") for each in self.entries)
 
 
 class LastRun(NamedTuple):
-    """When a job last ran in one group, whoever called it."""
+    """The last run of a job in one group."""
 
     group: str
     job: str
@@ -99,23 +104,23 @@ class LastRun(NamedTuple):
 
 
 class ScheduleStatus(NamedTuple):
-    """How a schedule is."""
+    """The state of a schedule."""
 
     store: str
     schedulers: tuple[Scheduler, ...]
     lingers: bool
-    """Whether timers of the user's systemd run also while nobody is logged in."""
+    """Whether timers of the user also run while nobody is logged in."""
     runs: tuple[LastRun, ...]
     notes: tuple[str, ...]
 
 
 def chosen(backend: str | None, environ: Mapping[str, str]) -> str:
-    """BACKEND, else systemd where it runs things for this user, else cron."""
+    """BACKEND, else systemd where the user has one, else cron."""
     return backend or ("systemd" if schedule_systemd.works(environ) else "cron")
 
 
 def schedule_print(plan: SchedulePlan, backend: str | None) -> SchedulePrinted:
-    """What `schedule_install` would put where; needs no scheduler."""
+    """What `schedule_install` would install; needs no scheduler."""
     name = chosen(backend, plan.environ)
     parts = tuple(SchedulePart(*each) for each in BACKENDS[name].printed(plan))
     return SchedulePrinted(name, parts, BACKENDS[name].by_hand(plan), tuple(_warnings(plan)))
@@ -124,15 +129,15 @@ def schedule_print(plan: SchedulePlan, backend: str | None) -> SchedulePrinted:
 def schedule_install(
     plan: SchedulePlan, backend: str | None, *, dry_run: bool = False
 ) -> Scheduled:
-    """Put the schedule in place; what is there and right stays."""
+    """Install the schedule; entries that are up to date stay."""
     if not plan.groups:
         raise NotFound(
-            f"{plan.store} has no groups to look after", hint=Hint("run ", call("init"), " first")
+            f"the store {plan.store} has no groups", hint=Hint("run ", call("init"), " first")
         )
     name = chosen(backend, plan.environ)
     if not (backend or name == "systemd" or find(schedule_cron.TABLE, plan.environ)):
         raise ProgramMissing(
-            "no systemd runs things for this user, and there is no crontab; nothing was changed",
+            "neither a systemd of this user nor crontab was found; nothing was changed",
             hint="install cron; " + PRINT,
             program=schedule_cron.TABLE,
         )
@@ -143,13 +148,13 @@ def schedule_install(
 def schedule_remove(
     plan: SchedulePlan, backend: str | None, *, dry_run: bool = False
 ) -> tuple[Scheduled, ...]:
-    """Take the schedule away, from wherever it is."""
+    """Remove the schedule from BACKEND, or from every scheduler that has it."""
     names = [backend] if backend else [each for each in BACKENDS if BACKENDS[each].is_there(plan)]
     return tuple(BACKENDS[each].remove(plan, dry_run=dry_run) for each in names)
 
 
 def schedule_status(plan: SchedulePlan, store: Store, backend: str | None) -> ScheduleStatus:
-    """Which entries there are, whether they are as they should be, and when each job last ran."""
+    """The state of all entries, and the last run of each job."""
     schedulers = tuple(
         Scheduler(name, each.works(plan.environ), each.place(plan), each.entries(plan))
         for name, each in BACKENDS.items()
@@ -162,11 +167,10 @@ def schedule_status(plan: SchedulePlan, store: Store, backend: str | None) -> Sc
 
 def _runs(plan: SchedulePlan, store: Store, name: str) -> Iterator[LastRun]:
     try:
-        group = Group(store, name)
-    except (GitmemError, OSError):  # a damaged group is told by who works on it
+        with closing(open_group(store, name, Caller())) as group:
+            last = {each.job: each for each in last_jobs(group)}
+    except (GitmemError, OSError):  # a damaged group is reported by its own commands
         return
-    last = {each.job: each for each in last_jobs(group)}
-    group.close()
     for job in plan.jobs:
         run = last.get(job.trace)
         if run:
@@ -175,7 +179,7 @@ def _runs(plan: SchedulePlan, store: Store, name: str) -> Iterator[LastRun]:
 
 def _warnings(plan: SchedulePlan) -> Iterator[str]:
     if plan.environ.get("TZ") and "" in plan.zones:
-        yield f"TZ is set here, and no scheduler sees it: write it into {plan.store}/.env as well"
+        yield f"TZ is set here, but no scheduler sees it: write it into {plan.store}/.env as well"
 
 
 def _afterwards(plan: SchedulePlan, name: str) -> Iterator[str]:
@@ -183,8 +187,8 @@ def _afterwards(plan: SchedulePlan, name: str) -> Iterator[str]:
         yield schedule_systemd.LOGGED_IN
     other = "cron" if name == "systemd" else "systemd"
     if BACKENDS[other].is_there(plan):
-        yield Hint(f"{other} has this schedule, too: ", call("schedule remove", backend=other))
-    yield Hint("only your agent can check its context: ", call("schedule tasks"), " has that task")
+        yield Hint(f"{other} has this schedule as well: ", call("schedule remove", backend=other))
+    yield Hint("only your agent can check its context; for that task, see ", call("schedule tasks"))
 
 
 def _state_notes(schedulers: tuple[Scheduler, ...]) -> Iterator[str]:
@@ -203,36 +207,33 @@ def _state_notes(schedulers: tuple[Scheduler, ...]) -> Iterator[str]:
 
 
 class Ran(NamedTuple):
-    """What became of a job in one group."""
+    """The outcome of a job in one group."""
 
     group: str
     outcome: str
-    """done, nothing (was to be done, or it was not due), skipped or failed"""
+    """done, nothing (nothing to do, or not due), skipped or failed"""
     detail: str
     code: str = ""
-    """Of a run that failed, the slug of the error ..."""
+    """The slug of the error of a failed run ..."""
     hint: str = ""
-    """... and what to type next."""
+    """... and its hint."""
 
 
 def schedule_run(
     store: Store, name: str, *, who: Who, acting: str | None = None, now: Clock | None = None
 ) -> tuple[Ran, ...]:
-    """Do the job NAME in every group in which it is due; one that fails stops no other."""
+    """Run the job NAME in every group where it is due; a failure stops no other group."""
     check_may(acting)
     job = next(each for each in timetable(store.settings) if each.name == name)
     who = who._replace(source=who.source or "schedule")
-    opened = partial(Group, store, who=who, acting=acting, now=now)
-    return tuple(_ran(opened, each, job) for each in store.names())
+    caller = Caller(who, acting, now)
+    return tuple(_ran(store, each, caller, job) for each in store.names())
 
 
-def _ran(opened: Callable[[str], Group], name: str, job: ScheduledJob) -> Ran:
+def _ran(store: Store, name: str, caller: Caller, job: ScheduledJob) -> Ran:
     try:
-        group = opened(name)
-        try:
+        with closing(open_group(store, name, caller)) as group:
             return _ran_in(group, job)
-        finally:
-            group.close()
     except GitmemError as error:
         return Ran(name, "failed", error.message, error.code, error.hint)
     except OSError as error:
@@ -241,7 +242,7 @@ def _ran(opened: Callable[[str], Group], name: str, job: ScheduledJob) -> Ran:
 
 def _ran_in(group: Group, job: ScheduledJob) -> Ran:
     if not is_due(group, job):
-        return Ran(group.name, "nothing", "it is not time")
+        return Ran(group.name, "nothing", "not due")
     if job.name == "snapshot":
         return _maintained(group)
     told = _rotated(group) if job.name == "rotation" else _reported(group)
@@ -249,13 +250,13 @@ def _ran_in(group: Group, job: ScheduledJob) -> Ran:
 
 
 def is_due(group: Group, job: ScheduledJob) -> bool:
-    """True when the job's time has come, by the group's clock, since it last ran to its end."""
+    """Whether the time of JOB, by the group's clock, has passed since its last complete run."""
     now = group.now()
     last = next((each for each in last_jobs(group) if each.job == job.trace), None)
     if last is None or last.outcome == "failed":
         return True
     came = job.time.last(now).timestamp()
-    # A run in the future was made by a clock that was wrong.
+    # A run in the future comes from a wrong clock.
     return not came <= last.time.timestamp() <= now.timestamp()
 
 
@@ -278,7 +279,7 @@ def _maintained(group: Group) -> Ran:
     done = maintain(group)
     outcome = done.outcome
     told = [f"{each.step}: {each.detail}" for each in done.steps if each.outcome != "nothing"]
-    if has_grown(group):  # a sync tagged the day before it was over
+    if has_grown(group):  # a sync took the snapshot before the day was over
         told.append(f"snapshot: {snapshot(group, force=True).name} made again")
         outcome = "done" if outcome == "nothing" else outcome
     ran = Ran(group.name, outcome, "; ".join(told) or "nothing was due")

@@ -1,4 +1,4 @@
-"""A schedule as timers and services of the user's systemd; files of others stay as they are."""
+"""A schedule as timers and services of the user's systemd; other files stay as they are."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SYSTEMCTL = ("systemctl", "--user")
 ASK = (*SYSTEMCTL, "show-environment")
 RELOAD = (*SYSTEMCTL, "daemon-reload")
 MARK = "# Made by `gitmem schedule install`"
-"""How the first line of a file begins that is ours; `schedule print` puts its path before it."""
+"""The first line of our files; `schedule print` puts the path before it."""
 READABLE = 0o644
-"""systemd complains of unit files that not all may read."""
+"""systemd complains about unit files that are not world-readable."""
 Commands = tuple[tuple[str, ...], ...]
 BY_SHELL = ("/bin/sh", "-c", 'exec "$0" "$@"')
-"""For a program with quotes or backslashes in its path, which systemd does not call itself."""
+"""For a program whose path has quotes or backslashes, which systemd cannot run itself."""
 LINGER = Path("/var/lib/systemd/linger")
 LOGGED_IN = (
     "timers of a user run only while that user is logged in; "
@@ -41,22 +41,22 @@ LOGGED_IN = (
 
 
 class Unit(NamedTuple):
-    """One file as it should be, and as it is."""
+    """A unit file as it should be, and as it is."""
 
     path: str
     text: str
     before: str | None
-    """None where there is no such file."""
+    """None for a missing file."""
 
     @property
     def is_foreign(self) -> bool:
-        """True where somebody else made it."""
+        """Whether gitmem did not write it."""
         first = (self.before or "").splitlines()[:2]
         return self.before is not None and not any(each.startswith(MARK) for each in first)
 
 
 def works(environ: Mapping[str, str]) -> bool:
-    """True where a systemd answers that runs things for this user."""
+    """Whether this user has a running systemd."""
     with suppress(ProgramMissing, ProgramFailed):
         return run(ASK, environ).returncode == 0
     return False
@@ -70,18 +70,18 @@ def place(plan: SchedulePlan) -> str:
 
 
 def printed(plan: SchedulePlan) -> tuple[tuple[str, str], ...]:
-    """What to put where."""
+    """The unit files with their paths."""
     return tuple((each.path, each.text) for each in _units(plan))
 
 
 def by_hand(plan: SchedulePlan) -> str:
-    """What to do with what is printed."""
+    """How to install the units by hand."""
     commands = " && ".join(" ".join(each) for each in (RELOAD, _enable(plan)))
     return f"put each part into the file it names, then run `{commands}`; {LOGGED_IN}"
 
 
 def install(plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
-    """Write the units, and let their timers run."""
+    """Write the units and start their timers."""
     units = _units(plan)
     _refuse_foreign(units)
     stale = [each for each in units if each.text != each.before]
@@ -96,7 +96,7 @@ def install(plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
 
 
 def remove(plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
-    """Stop the timers, and remove the units that are ours."""
+    """Stop the timers and remove the units of gitmem."""
     units = [each for each in _units(plan) if each.before is not None and not each.is_foreign]
     timers = [os.path.basename(each.path) for each in units if each.path.endswith(".timer")]
     disable = [(*SYSTEMCTL, "disable", "--now", *timers)] if timers else []
@@ -113,12 +113,12 @@ def remove(plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
 
 
 def is_there(plan: SchedulePlan) -> bool:
-    """True where there is a unit of ours for this store."""
+    """Whether there is a unit of gitmem for this store."""
     return any(each.before is not None and not each.is_foreign for each in _units(plan))
 
 
 def entries(plan: SchedulePlan) -> tuple[JobEntry, ...]:
-    """Each job, as systemd has it."""
+    """The state of each job."""
     units, active = _units(plan), _active(plan)
     return tuple(
         JobEntry(job.name, job.time.words, _state(units[2 * at : 2 * at + 2]), active[at])
@@ -135,7 +135,7 @@ def _state(pair: Sequence[Unit]) -> str:
 
 
 def lingers() -> bool:
-    """True where the timers of this user run also while nobody is logged in."""
+    """Whether the timers of this user also run while nobody is logged in."""
     from pwd import getpwuid
 
     with suppress(KeyError, OSError):
@@ -177,12 +177,12 @@ def _timer(plan: SchedulePlan, job: ScheduledJob) -> str:
 
 
 def _plain(text: str) -> str:
-    """TEXT without what systemd would expand."""
+    """TEXT with specifiers escaped."""
     return text.replace("%", "%%")
 
 
 def unit_word(text: str, *, is_program: bool = True) -> str:
-    """TEXT as one word of `ExecStart=`; variables are expanded in all words but the program."""
+    """TEXT as one word of `ExecStart=`; systemd expands variables in all words but the program."""
     word = _plain(text if is_program else text.replace("$", "$$"))
     if re.fullmatch(r"[\w/.,:@%+=-]+", word, re.ASCII):
         return word
@@ -191,7 +191,7 @@ def unit_word(text: str, *, is_program: bool = True) -> str:
 
 
 def _standing(path: str) -> str | None:
-    """What a file holds; what is no plain file is nobody's that we know."""
+    """The content of a file; None if missing, empty for anything but a regular file."""
     try:
         if not S_ISREG(os.lstat(path).st_mode):
             return ""
@@ -204,7 +204,7 @@ def _refuse_foreign(units: Sequence[Unit]) -> None:
     foreign = [each.path for each in units if each.is_foreign]
     if foreign:
         raise Conflict(
-            f"{', '.join(foreign)}: not made by gitmem; nothing was changed",
+            f"{', '.join(foreign)}: not written by gitmem; nothing was changed",
             hint=Hint("move it away, or repeat with ", Option("backend", "cron")),
             paths=foreign,
         )
@@ -225,7 +225,7 @@ def _enable(plan: SchedulePlan) -> tuple[str, ...]:
 
 
 def _active(plan: SchedulePlan) -> list[bool]:
-    """Of each job, whether its timer runs now and after the next start of the machine."""
+    """For each job, whether its timer is active and enabled."""
     timers = [f"{_name(plan, each)}.timer" for each in plan.jobs]
     if not works(plan.environ):
         return [False for _ in timers]
