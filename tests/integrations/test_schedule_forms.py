@@ -109,9 +109,9 @@ def test_blocks_of_several_stores_do_not_touch_each_other() -> None:
     ],
 )
 def test_half_a_block_is_not_guessed_at(table: str) -> None:
-    with pytest.raises(Conflict, match="other half"):
+    with pytest.raises(Conflict, match="counterpart"):
         without_block(table, "")
-    with pytest.raises(Conflict, match="other half"):
+    with pytest.raises(Conflict, match="counterpart"):
         with_block(table, block(), "")
 
 
