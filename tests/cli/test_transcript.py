@@ -531,7 +531,7 @@ class TestImporting:
     @pytest.mark.parametrize(
         ("args", "code", "said"),
         [
-            (("nobody", "--all"), 2, "there is no host 'nobody'"),
+            (("nobody", "--all"), 2, "unknown host 'nobody'"),
             (("claude-code",), 2, "say which conversations"),
             (("claude-code", "x", "--all"), 2, "and one of them alone"),
             (("codex", "--all", "--project", "x"), 2, "gitmem transcript import codex"),

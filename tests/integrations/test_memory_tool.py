@@ -419,7 +419,7 @@ class TestWhatIsNoMemory:
             fields |= {"file_text": "x", "old_str": "gitmem", "insert_text": "x"}
             said = {each: do(each, **fields, insert_line=0) for each in COMMANDS}
 
-            no_memory = Answer(f"Error: {path} is no memory, it says how memory is laid out", True)
+            no_memory = Answer(f"Error: {path} is the layout of this memory, not memory", True)
             assert said.pop("create") == no_memory
             assert all(f"The path {path} does not exist" in each.content for each in said.values())
             assert do("rename", old_path="/memories/state.md", new_path=path) == no_memory
@@ -445,7 +445,7 @@ class TestWhatIsNoMemory:
         write(group, [Edit("memory/a.md", "seen\n"), Edit("memory/b.txt", "unseen\n")])
         do, before = doing(group), head(group)
 
-        said = "Error: /memories/memory also holds what is no memory; name the files in it"
+        said = "Error: /memories/memory also contains other files; name the memory files in it"
         assert do("delete", path="/memories/memory") == Answer(said, is_error=True)
         assert head(group) == before
         assert not do("delete", path="/memories/memory/a.md").is_error
@@ -807,7 +807,7 @@ class TestGuards:
         for command in ("view", "str_replace", "insert"):
             assert do(
                 command, path="/memories/a.png", old_str="x", insert_line=0, insert_text="x"
-            ) == Answer("Error: /memories/a.png is no text: not UTF-8 at byte 0", is_error=True)
+            ) == Answer("Error: /memories/a.png is not text: not UTF-8 at byte 0", is_error=True)
 
     def test_half_a_character_cannot_be_written(self, group: Group, do: Do) -> None:
         answer = do("create", path="/memories/a.md", file_text="\ud800")

@@ -393,7 +393,7 @@ class TestWhereTheyDiffer:
         (both.memory.worktree / "a.png").write_bytes(b"\xff")
         for command, fields, words in (
             ("create", {"path": "/memories/a.md/b.md", "file_text": "x"}, "a.md is a file"),
-            ("view", {"path": "/memories/a.png"}, "is no text"),
+            ("view", {"path": "/memories/a.png"}, "is not text"),
             ("create", {"path": "/memories/b.md", "file_text": "\ud800"}, "not valid Unicode"),
             ("create", {"path": f"/memories/{'x' * 300}", "file_text": "x"}, "300 bytes"),
         ):

@@ -235,7 +235,7 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="there is no file") as caught:
+    with pytest.raises(NotFound, match="no file") as caught:
         list(read_lines(tmp_path / "gone.jsonl", 0))
     assert ".jsonl" in caught.value.hint
 

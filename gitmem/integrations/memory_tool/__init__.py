@@ -1,3 +1,3 @@
-"""Claude's memory tool on a group."""
+"""Claude's memory tool on a group: its commands, and the texts of its answers."""
 
 from __future__ import annotations

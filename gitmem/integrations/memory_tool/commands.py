@@ -1,7 +1,7 @@
-"""The six commands of the Anthropic memory tool (`memory_20250818`), done on a group.
+"""The six commands of the Anthropic memory tool (`memory_20250818`) on a group.
 
-Every answer is the text that the tool's documentation gives for it. A change is one commit, a
-deletion a move to the archive. Nothing here knows the SDK.
+Every answer is the text in the documentation of the tool. A change is one commit; a deletion moves
+to the archive. The SDK is not needed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from gitmem.errors import Conflict, GitmemError, PathNotFound, PolicyRefused
 from gitmem.integrations.memory_tool.files import (
     ROOT,
     NotDone,
-    Sight,
+    VisibleFiles,
+    capture_edits,
     check_links,
     inside,
-    take_in,
 )
 from gitmem.integrations.memory_tool.protocol import (
     Command,
@@ -35,26 +35,26 @@ from gitmem.memory.write.apply import BlobMismatch
 from gitmem.model.hints import as_typed, rendered
 
 ATTEMPTS = 20
-"""How often a change is made anew because somebody else was quicker."""
+"""How often a change is retried when another writer was faster."""
 
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 Changed = tuple[str, str]
-"""The new text of a file, and what is said of it."""
+"""The new text of a file, and the answer."""
 
-# A model cannot add options to its call: these refusals tell it what it can do.
+# A model cannot add options to its call: these hints say what it can do.
 HINTS = {
-    "secret-found": "keep the value elsewhere and write where it is kept",
-    "markers-found": "write the text without them, or put an example into fenced code",
+    "secret-found": "keep the value elsewhere, and write down where",
+    "markers-found": "write the text without them, or put an example in fenced code",
     "shrink-refused": "change it in smaller steps, or delete it (the archive keeps it) and create "
-    "it anew",
+    "it again",
     "append-only": "add to its end with insert",
-    "write-once": "what was written stays: create a new file",
-    "protected": "it is for people to change",
+    "write-once": "it cannot be changed: create a new file",
+    "protected": "only a person can change it",
 }
 
 
 class Answer(NamedTuple):
-    """What the model reads."""
+    """The answer for the model."""
 
     content: str
     is_error: bool = False
@@ -68,9 +68,9 @@ def reopened(group: Group) -> Iterator[Group]:
 
 
 class MemoryCommands:
-    """The commands, on one group.
+    """The commands on one group.
 
-    OVERWRITE: create may replace a file. ALLOW_SHRINK: a change may remove most of one.
+    OVERWRITE: create may replace a file. ALLOW_SHRINK: a change may remove most of a file.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class MemoryCommands:
         self._overwrite, self._allow_shrink = overwrite, allow_shrink
 
     def answer(self, command: Command) -> Answer:
-        """Do one command; a refusal is an answer, too."""
+        """Run one command; a refusal is an answer, too."""
         name = command.get("command")
         if name not in COMMANDS:
             known = ", ".join(COMMANDS)
@@ -95,12 +95,12 @@ class MemoryCommands:
 
     def _view(self, command: Command) -> str:
         given, lines = text(command, "path"), line_range(command)
-        [path], sight = self._settled(given)
-        if sight.is_folder(path):
+        [path], visible = self._resolved(given)
+        if visible.is_folder(path):
             start = f"{path}/" if path else ""
-            files = sight.files(path)
+            files = visible.files(path)
             return folder_view(given, [(x.path.removeprefix(start), x.bytes or 0) for x in files])
-        if not sight.is_file(path):
+        if not visible.is_file(path):
             raise NotDone(f"The path {given} does not exist. Please provide a valid path.")
         found = read(self._group, path)
         snapshot = self._group.repository.snapshot(found.commit)
@@ -108,9 +108,9 @@ class MemoryCommands:
 
     def _create(self, command: Command) -> str:
         given, content = text(command, "path"), text(command, "file_text")
-        [path], sight = self._settled(given)
-        sight.check_writable(path, given)
-        if sight.is_taken(path) and not (self._overwrite and path):
+        [path], visible = self._resolved(given)
+        visible.check_writable(path, given)
+        if visible.is_taken(path) and not (self._overwrite and path):
             raise NotDone(f"Error: File {given} already exists")
         try:
             self._write(path, content, create=not self._overwrite)
@@ -154,12 +154,12 @@ class MemoryCommands:
         from gitmem.memory.write.move import remove
 
         given = text(command, "path")
-        [path], sight = self._settled(given)
+        [path], visible = self._resolved(given)
         if not path:
             raise NotDone(f"Cannot delete the {ROOT} directory itself")
-        _check_there(sight, path, given)
-        if sight.is_archived(path):
-            raise NotDone(f"Error: {given} is in the archive already, where nothing is deleted")
+        _check_there(visible, path, given)
+        if visible.is_archived(path):
+            raise NotDone(f"Error: {given} is already in the archive, where nothing is deleted")
         try:
             remove(self._group, path)
         except PathNotFound as error:
@@ -170,19 +170,19 @@ class MemoryCommands:
         from gitmem.memory.write.move import move
 
         given, wanted = text(command, "old_path"), text(command, "new_path")
-        [old, new], sight = self._settled(given, wanted)
+        [old, new], visible = self._resolved(given, wanted)
         if not old:
             raise NotDone(f"Cannot rename the {ROOT} directory itself")
-        sight.check_writable(new, wanted)
-        if sight.is_taken(new):
+        visible.check_writable(new, wanted)
+        if visible.is_taken(new):
             raise NotDone(f"Error: The destination {wanted} already exists")
-        _check_there(sight, old, given)
+        _check_there(visible, old, given)
         try:
             moved = move(self._group, old, new).moved
         except PathNotFound as error:
             raise _absent(given) from error
         source, target = moved[0]
-        # Where a folder came to stand at the new name in this very moment, it is in there.
+        # If a folder appeared at the new name meanwhile, the file is inside it.
         real = target.removesuffix(source.removeprefix(old))
         return f"Successfully renamed {given} to {wanted if real == new else f'{ROOT}/{real}'}"
 
@@ -190,28 +190,28 @@ class MemoryCommands:
         from gitmem.memory.curate.archive import archive
         from gitmem.memory.entries.targets import Target
 
-        [_], sight = self._settled(ROOT)
-        targets = [Target(each.path) for each in sight.files("")]
+        [_], visible = self._resolved(ROOT)
+        targets = [Target(each.path) for each in visible.files("")]
         if targets:
             archive(self._group, targets)
         return "All memory cleared"
 
-    def _settled(self, *given: str) -> tuple[list[str], Sight]:
-        """The paths in the group, and what is there once edits made by others are in git."""
+    def _resolved(self, *given: str) -> tuple[list[str], VisibleFiles]:
+        """The paths in the group, and its files after capturing edits of others."""
         paths = [inside(each) for each in given]
         for path, said in zip(paths, given, strict=True):
             check_links(self._group.worktree, path, said)
-        take_in(self._group, paths)
-        return paths, Sight(self._group)
+        capture_edits(self._group, paths)
+        return paths, VisibleFiles(self._group)
 
     def _changed(self, given: str, change: Callable[[str], Changed], absent: str) -> str:
-        """Change a file on top of the version that was read, however often that moves on."""
+        """Change a file based on the version that was read; retry if it changes meanwhile."""
         for attempt in range(ATTEMPTS):
-            [path], sight = self._settled(given)
-            if not sight.is_file(path):
+            [path], visible = self._resolved(given)
+            if not visible.is_file(path):
                 no_file = f"Error: The path {given} is not a file."
-                raise NotDone(no_file if sight.is_folder(path) else absent)
-            sight.check_writable(path, given)
+                raise NotDone(no_file if visible.is_folder(path) else absent)
+            visible.check_writable(path, given)
             found = read(self._group, path)
             changed, said = change(_text_of(found, given))
             try:
@@ -240,7 +240,7 @@ def _answered(do: Callable[[], str]) -> Answer:
 
 
 def _told(error: GitmemError) -> str:
-    """A refusal in words that help a model."""
+    """The error with a hint for a model."""
     kind = str(error.facts.get("policy")) if isinstance(error, PolicyRefused) else error.code
     message, hint = (rendered(x, as_typed) for x in (error.message, HINTS.get(kind, error.hint)))
     return f"Error: {message}\nHint: {hint}" if hint else f"Error: {message}"
@@ -250,11 +250,11 @@ def _text_of(found: Read, given: str) -> str:
     try:
         return found.data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise NotDone(f"Error: {given} is no text: not UTF-8 at byte {error.start}") from error
+        raise NotDone(f"Error: {given} is not text: not UTF-8 at byte {error.start}") from error
 
 
 def _only_place(content: str, old: str, given: str) -> int:
-    """Where OLD stands in CONTENT, if that can be told."""
+    """The offset of OLD in CONTENT; NotDone unless it occurs once."""
     if not old:
         raise NotDone("No replacement was performed, old_str is empty. Use insert to add text")
     count = content.count(old)
@@ -271,7 +271,7 @@ def _only_place(content: str, old: str, given: str) -> int:
 
 
 def _lines_with(content: str, old: str) -> list[int]:
-    """The line of each place where OLD begins."""
+    """The line of each occurrence of OLD."""
     found, line, at, place = [], 1, 0, content.find(old)
     while place != -1:
         line, at = line + content.count("\n", at, place), place
@@ -280,12 +280,12 @@ def _lines_with(content: str, old: str) -> list[int]:
     return found
 
 
-def _check_there(sight: Sight, path: str, given: str) -> None:
-    """Refuse to move what is not there, or what has something in it that has to stay."""
-    if not (sight.is_file(path) or sight.is_folder(path)):
+def _check_there(visible: VisibleFiles, path: str, given: str) -> None:
+    """Refuse to move a missing path, or a folder with files that must stay."""
+    if not (visible.is_file(path) or visible.is_folder(path)):
         raise _absent(given)
-    if not sight.is_whole(path):
-        raise NotDone(f"Error: {given} also holds what is no memory; name the files in it")
+    if not visible.is_whole(path):
+        raise NotDone(f"Error: {given} also contains other files; name the memory files in it")
 
 
 def _absent(given: str) -> NotDone:

@@ -1,4 +1,4 @@
-"""What the memory tool shows: files with line numbers, folders with sizes."""
+"""The fields of a memory command, and the texts that answer it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from gitmem.integrations.memory_tool.files import NotDone
 
 Command = Mapping[str, object]
 WHOLE = (1, -1)
-"""From the first line to the last."""
+"""All lines."""
 MOST_LINES = 999_999
 DEPTH = 2
 AROUND = 2
 """Lines shown before and after a change."""
-UNSEEN = "node_modules"
+EXCLUDED = "node_modules"
 STEP = 1024
 HEADER = "Here're the files and directories up to 2 levels deep in"
 
 
 def text(command: Command, name: str, default: str | None = None) -> str:
-    """A field that is a text; DEFAULT where it may be left out."""
+    """A text field; DEFAULT where it may be missing."""
     found = command.get(name)
     found = default if found is None else found
     if not isinstance(found, str):
@@ -29,7 +29,7 @@ def text(command: Command, name: str, default: str | None = None) -> str:
 
 
 def integer(command: Command, name: str) -> int:
-    """A field that is a whole number."""
+    """An integer field."""
     found = _number(command.get(name))
     if found is None:
         raise _wrong(command, name, "a whole number")
@@ -37,7 +37,7 @@ def integer(command: Command, name: str) -> int:
 
 
 def line_range(command: Command) -> tuple[int, int]:
-    """The two lines of `view_range`; what is no pair stands for the whole file, as in the SDK."""
+    """The two lines of `view_range`; all lines where it is not a pair, as in the SDK."""
     found = command.get("view_range")
     if found is None:
         return WHOLE
@@ -49,7 +49,7 @@ def line_range(command: Command) -> tuple[int, int]:
 
 
 def _number(found: object) -> int | None:
-    """A whole number, also where it comes as `"1"` or `1.0`, as the SDK takes it."""
+    """An integer, also as `"1"` or `1.0`, as the SDK accepts."""
     if isinstance(found, str) and re.fullmatch(r"[+-]?[0-9]{1,18}", found.strip()):
         return int(found)
     if isinstance(found, float) and found.is_integer():
@@ -85,7 +85,7 @@ def folder_view(path: str, files: Iterable[tuple[str, int]]) -> str:
     """A folder: FILES are the paths in it, with their bytes."""
     sizes: dict[tuple[str, ...], int] = {(): 0}
     folders: set[tuple[str, ...]] = set()
-    for parts, size in _seen(files):
+    for parts, size in _visible(files):
         for end in range(min(len(parts), DEPTH) + 1):
             sizes[parts[:end]] = sizes.get(parts[:end], 0) + size
             if end < len(parts):
@@ -95,13 +95,13 @@ def folder_view(path: str, files: Iterable[tuple[str, int]]) -> str:
     for parts in sorted(sizes):
         slash = "/" if parts in folders else ""
         rows.append(f"{human(sizes[parts])}\t{'/'.join((top, *parts))}{slash}")
-    return "\n".join([f"{HEADER} {path}, excluding hidden items and {UNSEEN}:", *rows])
+    return "\n".join([f"{HEADER} {path}, excluding hidden items and {EXCLUDED}:", *rows])
 
 
-def _seen(files: Iterable[tuple[str, int]]) -> Iterator[tuple[tuple[str, ...], int]]:
+def _visible(files: Iterable[tuple[str, int]]) -> Iterator[tuple[tuple[str, ...], int]]:
     for path, size in files:
         parts = tuple(path.split("/"))
-        if not any(part == UNSEEN or part.startswith(".") for part in parts):
+        if not any(part == EXCLUDED or part.startswith(".") for part in parts):
             yield parts, size
 
 

@@ -1,3 +1,3 @@
-"""The conversations that agent hosts keep, as what was said."""
+"""Readers of the transcripts that agent hosts record."""
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The conversations that memory systems keep in SQLite: the C4 bridge of zylos, and nano.
+"""Conversations in SQLite databases: the C4 bridge of zylos, and nano.
 
-A database is known by its tables and their columns, and read by row, a portion at a time: between
-two portions nobody has to wait for us.
+A database is identified by its tables and columns, and read in portions of rows, so that its owner
+never waits long. Nothing is written beside it: a reader of a database in WAL mode would recreate
+its shared memory and remove the log of a program that died, so it is opened by what lies there.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ _MAGIC = b"SQLite format 3\0"
 _VERSIONS = 20
 _WAL = 2
 _PATIENCE = 1.0
-"""Seconds to wait for a program that locks its database."""
+"""Seconds to wait for a lock of the database."""
 PORTION = 500
-"""Rows that are read at once."""
+"""Rows read at once."""
 _DIRECTIONS = {"in": "user", "out": "assistant"}
 Row = tuple[object, ...]
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that can only read; raises BadInput where it cannot, now or while it is used."""
+    """A read-only connection; BadInput where reading fails, also while it is used."""
     import sqlite3
 
     with opened(path) as file:
@@ -54,8 +55,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         with _way_in(path, _WAL in head[-2:]) as way, closing(_connected(way)) as connection:
             yield connection
     except sqlite3.Error as error:
-        hint = "try again when the program that owns it is idle, or with a copy of it"
-        raise BadInput(f"{path} cannot be read: {error}", hint=hint) from error
+        hint = "try again when the program that owns it is idle, or import a copy"
+        raise BadInput(f"reading {path} failed: {error}", hint=hint) from error
 
 
 def _connected(uri: str) -> sqlite3.Connection:
@@ -68,11 +69,11 @@ def _connected(uri: str) -> sqlite3.Connection:
 
 @contextmanager
 def _way_in(path: Path, wal: bool) -> Iterator[str]:
-    """The address by which SQLite opens a database and writes nothing."""
+    """The URI by which SQLite opens a database without writing."""
     log, shared = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
     if not wal:
         yield _address(path, "mode=ro")
-    elif log.exists() and shared.exists():  # a program may run, though its log is empty just now
+    elif log.exists() and shared.exists():  # a program may run, even with an empty log
         yield _address(path, "mode=ro&readonly_shm=1")
     elif not log.exists() or log.stat().st_size == 0:
         yield _address(path, "mode=ro&immutable=1")
@@ -87,7 +88,7 @@ def _address(path: Path, how: str) -> str:
 
 @contextmanager
 def _copied(path: Path, log: Path) -> Iterator[Path]:
-    """A copy of a database and its log, for as long as it is read."""
+    """A temporary copy of a database and its log."""
     import shutil
     import tempfile
 
@@ -99,20 +100,20 @@ def _copied(path: Path, log: Path) -> Iterator[Path]:
 
 
 class Database(NamedTuple):
-    """How the messages of one system are found and read."""
+    """The database of one system: where it is, and how its rows are read."""
 
     system: str
     places: tuple[str, ...]
-    """Where its file lies in the folder of the system, the usual place first."""
+    """Paths in the folder of the system, the usual one first."""
     home: Callable[[Mapping[str, str]], Path]
     table: str
     columns: tuple[tuple[str, ...], ...]
-    """What is read of each row, each with the names that it may have."""
+    """The columns of each row, each with its possible names."""
     optional: tuple[str, ...]
     read_row: Callable[[Row], ParsedLine]
 
     def rows(self, path: Path, offset: int) -> Iterator[tuple[ParsedLine, int]]:
-        """What became of each row of PATH behind OFFSET, with its number."""
+        """The messages in the rows of PATH after OFFSET, each with the number of its row."""
         with reading(path) as connection:
             names = self._names(connection, path)
             query = f"SELECT rowid, {', '.join(names)} FROM {self.table} WHERE rowid > ?"
@@ -123,9 +124,9 @@ class Database(NamedTuple):
                     yield self.read_row(tuple(values)), number
 
     def mark(self, path: Path, number: int) -> str:
-        """A digest of the row NUMBER of PATH; empty where it is gone or cannot be read.
+        """A digest of the row NUMBER of PATH; empty where it is missing or unreadable.
 
-        SQLite gives the number of a deleted row again, so a number alone says nothing.
+        SQLite reuses the number of a deleted row, so the number alone does not identify it.
         """
         with suppress(BadInput, OSError), reading(path) as connection:
             names = ", ".join(self._names(connection, path))
@@ -136,7 +137,7 @@ class Database(NamedTuple):
         return ""
 
     def _names(self, connection: sqlite3.Connection, path: Path) -> list[str]:
-        """The columns to read, by the names that they have there."""
+        """The names of the columns to read."""
         there = columns_of(connection, self.table)
         named = [next((name for name in names if name in there), "") for names in self.columns]
         if all(named):
@@ -144,7 +145,7 @@ class Database(NamedTuple):
         raise _not_of(self, connection, path)
 
     def is_there(self, connection: sqlite3.Connection) -> bool:
-        """Whether these are the tables of this system."""
+        """Whether the database has the tables of this system."""
         there = columns_of(connection, self.table)
         return all(there.intersection(names) for names in self.columns)
 
@@ -154,7 +155,7 @@ class Database(NamedTuple):
 
 
 def columns_of(connection: sqlite3.Connection, table: str) -> set[str]:
-    """The columns of a table; none where there is no such table."""
+    """The columns of a table; none where it is missing."""
     return {str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")}
 
 
@@ -179,7 +180,7 @@ def _said_in_c4(row: Row) -> ParsedLine:
 
 
 def _id_in_c4(number: object) -> str:
-    """The bridge counts all chats together, and so do others: in a chat its number is its own."""
+    """The id of a message of the bridge; the prefix keeps it apart from ids of other sources."""
     return f"c4:{number}"
 
 
@@ -196,7 +197,7 @@ def _said_in_nano(row: Row) -> ParsedLine:
 
 
 def summarised_in_c4(path: Path) -> list[Summarised]:
-    """The checkpoints of a bridge, each with the messages that it covers; none of an old schema."""
+    """The checkpoints of a bridge with the messages they cover; none for an old schema."""
     found: list[Summarised] = []
     with reading(path) as connection:
         wanted = {"summary", "start_conversation_id", "end_conversation_id"}

@@ -41,7 +41,7 @@ SUFFIX = ".jsonl"
 
 
 class TranscriptSource(NamedTuple):
-    """Where a host keeps its conversations, and how they are read."""
+    """Where a host keeps its transcripts, and how to read them."""
 
     lines: Lines
     default_home: Callable[[Mapping[str, str]], Path]
@@ -49,9 +49,9 @@ class TranscriptSource(NamedTuple):
     project_files: Callable[[Path, Path], Iterable[Path]]
     in_folder: Callable[[Path], list[Path]]
     mark: Mark | None = None
-    """By what a file is known again, where its offsets are not bytes."""
+    """Identifies a file whose offsets are not bytes."""
     summary_in: Callable[[Path, str], str | None] | None = None
-    """The summary of a compaction in a turn, where only the transcript has it."""
+    """Reads the summary of a compaction, where only the transcript has it."""
 
 
 class Reader(Protocol):
@@ -65,7 +65,7 @@ class Reader(Protocol):
 
 
 def _kept_in_lines(name: str, host: Reader) -> TranscriptSource:
-    """A host that writes a file of JSON lines for each session."""
+    """The source for a host that writes a file of JSON lines per session."""
 
     def lines(path: Path, offset: int) -> Iterator[tuple[ParsedLine, int]]:
         chat, is_aside = host.chat_of(path), host.is_aside(path)
@@ -87,7 +87,7 @@ def _kept_in_lines(name: str, host: Reader) -> TranscriptSource:
 
 
 def _kept_in_database(host: Database) -> TranscriptSource:
-    """A system that has one database for all chats."""
+    """The source for a system with one database for all chats."""
 
     def of_project(home: Path, project: Path) -> list[Path]:
         return host.files(project)
@@ -105,7 +105,7 @@ HOSTS = {
 
 
 def summary_in(host: str, path: str, turn: str) -> str | None:
-    """The summary of the last compaction in a transcript of HOST, which was in TURN.
+    """The summary of the last compaction, in TURN, in a transcript of HOST.
 
     Empty where it has none, None where it cannot be read.
     """
@@ -127,14 +127,14 @@ def import_transcripts(
     progress: Progress | None = None,
     wait: float = PATIENCE,
 ) -> TranscriptImported:
-    """Take in files, the conversations of a project, or all that a host has kept.
+    """Import PATHS, the conversations of PROJECT, or EVERYTHING of a host.
 
     CHATS: only messages of these.
     """
     known = HOSTS.get(host)
     if known is None:
         raise BadInput(
-            f"there is no host {redacted_quote(host)}", hint=f"take one of {', '.join(HOSTS)}"
+            f"unknown host {redacted_quote(host)}", hint=f"use one of {', '.join(HOSTS)}"
         )
     if sum((bool(paths), bool(project), everything)) != 1:
         text = "give paths, a project or all, and only one of these"
@@ -186,17 +186,17 @@ def _none_found(host: str, home: Path, paths: Sequence[str], project: str) -> No
 
 
 def unread_bytes(group: Group, host: str, path: str) -> int:
-    """How much of a file of HOST is still to be read."""
+    """How many bytes of a transcript of HOST are unread."""
     return unread(group, Path(path), host)
 
 
 def _files(host: TranscriptSource, path: Path) -> list[Path]:
-    """A file, or the conversations in a folder."""
+    """PATH, or the transcripts in it if it is a folder."""
     return host.in_folder(path) if path.is_dir() else [path]
 
 
 def _summarised(host: str, path: Path) -> list[Summarised]:
-    """What a file says is summarised; one that cannot be read has been named by then."""
+    """The summaries in a file; none where it is unreadable, which the import has reported."""
     with suppress(GitmemError, OSError):
         return summarised_in_c4(path) if host == "c4" else []
     return []

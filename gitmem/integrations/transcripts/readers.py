@@ -1,8 +1,8 @@
-"""What the readers of all hosts share: what a line became, and how a file that grows is read.
+"""What the readers of all hosts share: reading growing files, and making messages of lines.
 
-A host writes one JSON object in each line and goes on writing while we read. Its format is its own
-and changes, so nothing in a line is trusted: what cannot be used is passed over with the reason,
-and the reasons can be counted.
+A host writes one JSON object per line and may write while we read. Its format is its own and
+changes, so nothing in a line is trusted: a useless line is skipped with a reason, and the reasons
+are counted.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from gitmem.integrations.hosts.table import Host
 
 LONGEST = 6 * 1024 * 1024
-"""How many bytes a line may have; a longer one is not looked at.
+"""Bytes of a line; a longer one is not parsed.
 
-A picture beside a question fits. As text a line may take four times as much, and its parts again.
+A prompt with a picture fits. As text a line may take four times as much, and its parts again.
 """
 TOO_LONG = b""
-"""What stands for such a line: no other is empty."""
+"""Stands for such a line: no other is empty."""
 _BLOCK = 64 * 1024
 _HALVES = "[\ud800-\udfff]"
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -40,26 +40,26 @@ _HINT = "give the path of a transcript: a .jsonl file or a database"
 
 
 NO_TEXT = ParsedLine(skipped="no text")
-"""Tools, thoughts, images, and messages without a word."""
+"""Tools, thoughts, images, and messages without text."""
 NOT_CONVERSATION = ParsedLine(skipped="not conversation")
-"""What a host notes for itself, puts in its user's mouth, or keeps beside the conversation."""
+"""Notes of the host, texts it writes in its user's name, and side conversations."""
 OVERLONG = ParsedLine(skipped="too long")
-"""More than is looked at."""
+"""A line that is not parsed."""
 UNREADABLE = ParsedLine(skipped="unreadable")
-"""No JSON object, or one without what its kind must have."""
+"""Not a JSON object, or one without required fields."""
 
 _KIND = 40
-"""Characters of a kind that are told."""
+"""Characters of an unknown kind that are reported."""
 
 ReadLine = Callable[[bytes, str], ParsedLine]
-"""How a host's line is read: its bytes, and the chat for which its file stands."""
+"""Parses a line: its bytes, and the chat of its file."""
 
 
 def read_lines(path: Path, offset: int, *, longest: int = LONGEST) -> Iterator[tuple[bytes, int]]:
-    """The lines of a file from OFFSET on, each with the offset behind it, and TOO_LONG for some.
+    """The lines of a file from OFFSET on, each with the offset after it; TOO_LONG for long ones.
 
-    They come without the white space around them, and blank ones not at all. A last line that
-    has no end is taken only if it is a whole JSON object: anything else is still being written.
+    They come stripped, without blank ones. An unterminated last line counts only if it is a
+    complete JSON object: anything else is still being written.
     """
     for head, is_whole, behind in _lines(path, offset, longest):
         if is_whole is None:
@@ -70,17 +70,17 @@ def read_lines(path: Path, offset: int, *, longest: int = LONGEST) -> Iterator[t
 
 
 def read_heads(path: Path, *, longest: int = LONGEST) -> Iterator[tuple[bytes, bool | None]]:
-    """The lines of a file, and whether each is whole; of one that is too long only the head.
+    """The lines of a file, and whether each is complete; of a long one only the head.
 
-    None for one that is still being written.
+    None for a line that is still being written.
     """
     return ((head, is_whole) for head, is_whole, _ in _lines(path, 0, longest))
 
 
 def _lines(path: Path, offset: int, longest: int) -> Iterator[tuple[bytes, bool | None, int]]:
-    """The heads of lines, each with the offset behind the line, and whether it is all of it.
+    """The heads of lines, whether each is the whole line, and the offset after the line.
 
-    None instead for one that is still being written.
+    None for a line that is still being written.
     """
     with opened(path) as file:
         file.seek(offset)
@@ -92,31 +92,31 @@ def _lines(path: Path, offset: int, longest: int) -> Iterator[tuple[bytes, bool 
 
 
 def opened(path: Path) -> BinaryIO:
-    """A regular file, open; nothing else is waited for or read."""
+    """A regular file, opened; NotFound or BadInput otherwise."""
     try:
         fd = os.open(path, _FLAGS)
     except FileNotFoundError as error:
-        raise NotFound(f"there is no file {path}", hint=_HINT, path=str(path)) from error
+        raise NotFound(f"no file {path}", hint=_HINT, path=str(path)) from error
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         why = error.strerror if isinstance(error, OSError) else error
-        raise BadInput(f"{path} cannot be read: {why}", hint=_HINT, path=str(path)) from error
+        raise BadInput(f"reading {path} failed: {why}", hint=_HINT, path=str(path)) from error
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return os.fdopen(fd, "rb")
     os.close(fd)
-    raise BadInput(f"{path} is no regular file", hint=_HINT, path=str(path))
+    raise BadInput(f"{path} is not a regular file", hint=_HINT, path=str(path))
 
 
 def _end_of_line(file: BinaryIO) -> bytes:
-    """The last piece of a line that is too long to keep; nothing where the file ends first."""
+    """The last piece of a line that is too long; empty where the file ends first."""
     while (piece := file.readline(_BLOCK)) and not piece.endswith(b"\n"):
         pass
     return piece
 
 
 def row_of(raw: bytes) -> dict[str, object] | None:
-    """The JSON object that a line is; None for any other line.
+    """The JSON object in a line; None for any other line.
 
-    A byte that is no text becomes a replacement character: it costs a letter, not the message.
+    An invalid byte becomes a replacement character: it costs a letter, not the message.
     """
     try:
         row = json.loads(raw.decode("utf-8-sig", "replace"))
@@ -126,7 +126,7 @@ def row_of(raw: bytes) -> dict[str, object] | None:
 
 
 def unknown(kind: str) -> ParsedLine:
-    """The reading of a kind of line that nobody has told us of."""
+    """A line of an unknown KIND."""
     named = visible(redacted(kind)[0])[:_KIND]
     return ParsedLine(skipped=f"unknown: {named}" if named else "unknown")
 
@@ -134,8 +134,8 @@ def unknown(kind: str) -> ParsedLine:
 def texts_in(content: object, kinds: tuple[str, ...]) -> list[str] | None:
     """The texts of a message, which is a text or a list of blocks; None where it is neither.
 
-    Only blocks of one of KINDS count. If there are such and none of them has a text, that is None,
-    too: a format that has changed must not look like silence.
+    Only blocks of KINDS count. If none of these has a text, that is None as well: a changed format
+    must not look like silence.
     """
     if isinstance(content, str):
         content = [{"type": kinds[0], "text": content}]
@@ -147,12 +147,12 @@ def texts_in(content: object, kinds: tuple[str, ...]) -> list[str] | None:
 
 
 def without(texts: list[str], beginnings: tuple[str, ...]) -> list[str]:
-    """Those of TEXTS that do not begin like what a host writes in its user's name."""
+    """TEXTS without those that a host writes in its user's name, by their BEGINNINGS."""
     return [each for each in texts if each.strip() and not each.lstrip().startswith(beginnings)]
 
 
 def parsed(id: object, chat: str, sender: str, at: object, texts: list[str]) -> ParsedLine:
-    """The reading of a message, its TEXTS parted by blank lines; it must have an id and a time."""
+    """A message of TEXTS, separated by blank lines; UNREADABLE without an id or a time."""
     moment = moment_of(at)
     if not isinstance(id, str) or not id or moment is None:
         return UNREADABLE
@@ -161,18 +161,18 @@ def parsed(id: object, chat: str, sender: str, at: object, texts: list[str]) -> 
 
 
 def moment_of(value: object) -> datetime | None:
-    """The time that VALUE says, in UTC, which is also meant where it names no zone."""
+    """The time in VALUE, in UTC, which is also its zone where it names none."""
     if not isinstance(value, str):
         return None
     try:
         moment = datetime.fromisoformat(value)
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):  # no time, or in UTC before the first year of all
+    except (ValueError, OverflowError):  # not a time, or before year 1 in UTC
         return None
 
 
 def _sound(text: str) -> str:
-    """TEXT without halves of characters, which JSON can spell and UTF-8 cannot."""
+    """TEXT without lone surrogates, which JSON can hold and UTF-8 cannot."""
     return re.sub(_HALVES, "\ufffd", text)
 
 
@@ -189,8 +189,8 @@ def home_of(host: Host, environ: Mapping[str, str]) -> Path:
 
 
 def first_row(path: Path, kind: str, part: str) -> Mapping[str, object]:
-    """PART of the first line of a transcript if that is of KIND; nothing where there is none."""
-    with suppress(BadInput, NotFound):  # gone or closed to us by now
+    """PART of the first line of a transcript if that is of KIND; else empty."""
+    with suppress(BadInput, NotFound):  # removed or unreadable by now
         first, _ = next(read_lines(path, 0), (b"", 0))
         row = row_of(first) or {}
         found = row.get(part) if row.get("type") == kind else None
@@ -199,8 +199,8 @@ def first_row(path: Path, kind: str, part: str) -> Mapping[str, object]:
 
 
 def folder_named(named: object) -> str:
-    """The one name of the folder that a transcript names; nothing where it names none."""
-    with suppress(ValueError):  # no name for a file
+    """The canonical path of the folder in a transcript; empty where it names none."""
+    with suppress(ValueError):  # not a valid path
         return real_name(named) if isinstance(named, str) and os.path.isabs(named) else ""
     return ""
 
@@ -208,18 +208,18 @@ def folder_named(named: object) -> str:
 def started_in(
     files: Iterable[Path], folder_of: Callable[[Path], str], project: Path
 ) -> Iterator[Path]:
-    """Those of FILES whose session was started in the directory PROJECT."""
-    wanted = real_name(project)
-    return (each for each in files if folder_of(each) == wanted)
+    """The FILES whose session started in the folder PROJECT."""
+    folder = real_name(project)
+    return (each for each in files if folder_of(each) == folder)
 
 
 def files_among(paths: Iterable[Path]) -> list[Path]:
-    """Those of PATHS that are regular files, in order."""
+    """The PATHS that are regular files, in order."""
     return sorted(each for each in paths if os.path.isfile(each))
 
 
 def real_name(folder: str | Path) -> str:
-    """The one name of a folder, through all links and in one form of Unicode."""
+    """The canonical path of a folder: links resolved, Unicode in NFC."""
     from unicodedata import normalize  # a megabyte that few calls need
 
     return normalize("NFC", os.path.realpath(folder))

@@ -1,7 +1,7 @@
-"""What was said in a group: the messages on their own ref, and which of them are summarised.
+"""The messages of a group on their own ref, and which of them are summarised.
 
-A range is closed by a checkpoint, which is a commit of the branch. Whoever takes that commit back,
-or one of the memories that it covers, opens the range again: so nothing has to be kept in step.
+A checkpoint, which is a commit of the branch, closes a range. Undoing that commit, or one that it
+covers, reopens the range, so there is no second state to keep in step.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ AT = "Gitmem-At"
 
 
 class TranscriptTip(NamedTuple):
-    """The line of what was said, as its newest commit has it."""
+    """The newest commit on the ref of transcripts."""
 
     commit: str
     tree: str
     last: int
-    """The last number that was ever given."""
+    """The last number that any message got."""
     began: str
-    """The commit of the branch at which the first message came in: no deed is older."""
+    """The tip of the branch when the first message came in: no checkpoint is older."""
 
 
 class CheckpointState(NamedTuple):
@@ -68,7 +68,7 @@ class CheckpointState(NamedTuple):
     last: RangeCommit | None
     """The newest checkpoint that counts."""
     reopened: tuple[RangeCommit, ...]
-    """Checkpoints that were taken back, or whose memories were."""
+    """Checkpoints that were undone, or whose commits were."""
 
 
 class Checkpoint(Record):
@@ -84,7 +84,7 @@ class Checkpoint(Record):
 
 
 def read_checkpoint(commit: Commit) -> Checkpoint:
-    """What a checkpoint says."""
+    """The checkpoint in a commit."""
     note = parse(commit.message)
     begin, end, chat, _ = read_range(note.get(RANGE), note.get(CHAT)) or Range(0, 0)
     agent = note.agent or commit.author
@@ -99,7 +99,7 @@ def _made_at(commit: Commit, note: Parsed) -> datetime:
 
 
 def tip_of(group: Group) -> TranscriptTip | None:
-    """The newest state; None where nothing was said yet."""
+    """The tip of the ref; None without messages."""
     oid = side_branch_tip(group.repository, REF)
     if oid is None:
         return None
@@ -111,7 +111,7 @@ def tip_of(group: Group) -> TranscriptTip | None:
 def query_messages(
     group: Group, tip: TranscriptTip | None, answer: Callable[[Connection], Answer]
 ) -> Answer:
-    """What ANSWER finds at TIP and at the newest commit of the branch."""
+    """Run ANSWER on tables that match TIP and the tip of the branch."""
     branch = group.repository.tip()
     question = Query(
         lambda connection: _is_there(connection, group, tip, branch),
@@ -121,7 +121,7 @@ def query_messages(
 
 
 def is_chat(group: Group, chat: str) -> bool:
-    """Whether anything was said in CHAT, as far as messages can be read."""
+    """Whether CHAT has readable messages."""
     with suppress(Damaged):
         return query_messages(
             group,
@@ -132,7 +132,7 @@ def is_chat(group: Group, chat: str) -> bool:
 
 
 def messages_path(group: Group) -> Path | None:
-    """Where the tables lie; nowhere for who only reads the group."""
+    """The file of the tables; None for a reader that keeps no cache."""
     return group.gitdir / "gitmem" / NAME if group.keeps else None
 
 
@@ -143,12 +143,12 @@ def _is_there(connection: Connection, group: Group, tip: TranscriptTip | None, b
 
 
 def _is_healed(connection: Connection, group: Group) -> bool:
-    """Whether something can be read by now that could not."""
+    """Whether a blob that was unreadable can be read now."""
     return any(_read(group, blob) is not None for _, blob in cache.unread(connection))
 
 
 def _read(group: Group, blob: str) -> bytes | None:
-    """A file of the line; None where it is damaged."""
+    """A batch; None where it is damaged."""
     with suppress(Damaged):
         return group.repository.objects.read_as("blob", blob)
     return None
@@ -205,7 +205,7 @@ def _readable(
 def _bring_deeds(
     connection: Connection, group: Group, tip: TranscriptTip | None, branch: str
 ) -> None:
-    """Look for checkpoints and for what takes back, in the commits that came since."""
+    """Record the checkpoints and undos in the commits since the last time."""
     known = cache.state(connection, cache.TIP)
     if tip is None or known == branch:
         return
@@ -261,7 +261,7 @@ def checkpoint_state(connection: Connection) -> CheckpointState:
 def pending_numbers(
     connection: Connection, closed: Closed, chat: str = ""
 ) -> list[tuple[int, str]]:
-    """The messages that are not summarised, each with its chat, in order."""
+    """The numbers of pending messages, each with its chat, in order."""
     return sorted(
         (number, name)
         for name, first, last in cache.spans(connection, chat)
@@ -271,7 +271,7 @@ def pending_numbers(
 
 
 def is_transcript_object(kind: str, data: bytes) -> bool:
-    """Whether an object holds what was said, or is a commit that brought it."""
+    """Whether an object is a batch of messages or a commit of one."""
     if kind == "commit":
         return parse(data.partition(b"\n\n")[2].decode("utf-8", "replace")).op == OP
     lines = data.splitlines() if kind == "blob" else []
@@ -279,12 +279,12 @@ def is_transcript_object(kind: str, data: bytes) -> bool:
 
 
 def is_unreadable(connection: Connection) -> bool:
-    """Whether something of what was said is damaged."""
+    """Whether some messages cannot be read."""
     return bool(cache.unread(connection))
 
 
 def has_open_unread(connection: Connection, closed: Closed, last: int) -> bool:
-    """Whether a batch that cannot be read may hold messages up to LAST that are not summarised."""
+    """Whether an unreadable batch may hold pending messages up to LAST."""
     for path, _ in cache.unread(connection):
         begin = first_in(path) if is_batch(path) else 0
         end = (cache.next_number(connection, begin) or last + 1) - 1
@@ -294,7 +294,7 @@ def has_open_unread(connection: Connection, closed: Closed, last: int) -> bool:
 
 
 def up_to_unread(connection: Connection, closed: Closed, numbers: list[int]) -> list[int]:
-    """NUMBERS as far as nothing in between cannot be read: that may be healed, and stays open."""
+    """NUMBERS up to the first unreadable pending batch, which may be repaired and stays open."""
     for path, _ in cache.unread(connection) if numbers else ():
         begin = first_in(path)
         behind = cache.next_number(connection, begin)
@@ -304,7 +304,7 @@ def up_to_unread(connection: Connection, closed: Closed, numbers: list[int]) -> 
 
 
 def messages_of(group: Group, connection: Connection, numbers: Sequence[int]) -> Iterator[Message]:
-    """The messages with these numbers, in order; those of a damaged batch are left out."""
+    """The messages with NUMBERS, in order, without those of a damaged batch."""
     wanted = set(numbers)
     for _, blob in cache.batches_of(connection, numbers):
         data = _read(group, blob) or b""
