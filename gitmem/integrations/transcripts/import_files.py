@@ -133,7 +133,8 @@ def import_transcripts(
     """
     known = HOSTS.get(host)
     if known is None:
-        raise BadInput(
+        known_hosts = ", ".join(HOSTS)
+        raise BadInput(f"unknown host {redacted_quote(host)}", hint=f"use one of {known_hosts}")
             f"unknown host {redacted_quote(host)}", hint=f"use one of {', '.join(HOSTS)}"
         )
     if sum((bool(paths), bool(project), everything)) != 1:
