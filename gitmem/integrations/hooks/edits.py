@@ -257,7 +257,7 @@ def _adopted(event: Event, folder: str, known: str, tell: Callable[[str], None])
 
         rewire(Store(Path(event.store)), event.environ)
     else:
-        tell(_news(event, done))
+        tell(typed(_news(event, done)))
     return done.group
 
 

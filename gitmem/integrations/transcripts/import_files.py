@@ -135,8 +135,6 @@ def import_transcripts(
     if known is None:
         known_hosts = ", ".join(HOSTS)
         raise BadInput(f"unknown host {redacted_quote(host)}", hint=f"use one of {known_hosts}")
-            f"unknown host {redacted_quote(host)}", hint=f"use one of {', '.join(HOSTS)}"
-        )
     if sum((bool(paths), bool(project), everything)) != 1:
         text = "give paths, a project or all, and only one of these"
         raise BadInput(text, hint=_example(host))
