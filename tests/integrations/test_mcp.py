@@ -433,7 +433,7 @@ class TestWhatIsLong:
         assert "the offset is beyond its 6 characters" in memory.done(
             "memory_get", path="a.md", offset=100
         )
-        assert "nothing is left" in memory.done("memory_history", path="a.md", offset=100)
+        assert "no more commits" in memory.done("memory_history", path="a.md", offset=100)
 
     def test_what_is_wrong_is_not_repeated_at_length(self, memory: Bound) -> None:
         for tool, arguments in (
@@ -486,7 +486,7 @@ class TestWhatIsLong:
         first = memory.facts("memory_history", path="a.md", limit=5)
         rest = memory.facts("memory_history", path="a.md", limit=5, offset=5)
 
-        assert first["more"] == "there is more: same call with offset=5"
+        assert first["more"] == "more: same call with offset=5"
         assert "more" not in rest
         commits = [each["commit"] for each in (*first["entries"], *rest["entries"])]
         follow = git(memory.group.gitdir, "log", "--format=%H", "main", "--", "a.md").split()

@@ -719,7 +719,7 @@ class TestGuards:
         line = {"create": 1, "str_replace": 3, "insert": 4}[command]
         assert answer == Answer(
             f"Error: {path.removeprefix('/memories/')} line {line} holds what looks like a "
-            "credential (aws-key-id)\nHint: keep the value elsewhere and write where it is kept",
+            "credential (aws-key-id)\nHint: keep the value elsewhere, and write down where",
             is_error=True,
         )
         assert head(filled) == before
@@ -731,7 +731,7 @@ class TestGuards:
 
         assert answer == Answer(
             "Error: x/big.md has 1,536 bytes in 192 lines; this would leave 8\nHint: change it in "
-            "smaller steps, or delete it (the archive keeps it) and create it anew",
+            "smaller steps, or delete it (the archive keeps it) and create it again",
             is_error=True,
         )
         assert do("str_replace", path="/memories/notes.md", old_str=NOTES, new_str="").is_error

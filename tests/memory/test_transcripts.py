@@ -531,7 +531,7 @@ class TestPending:
         again = close(group, "They met.", token=token)
 
         assert again == done._replace(recognised=True)
-        with pytest.raises(StaleToken, match="closed its range before"):
+        with pytest.raises(StaleToken, match="closed its range already"):
             close(group, "They never met.", token=token)
         assert len(log(group, op="checkpoint")) == 1
 
@@ -571,7 +571,7 @@ class TestLeases:
 
         with pytest.raises(SyncInFlight, match=r"\(session s-1\) has the range 1-1") as caught:
             transcript_pending(other)
-        assert "--take-over" in caught.value.hint
+        assert "take_over=True" in caught.value.hint
         with pytest.raises(StaleToken, match=r"\(session s-1\) holds the range"):
             close(other)
 

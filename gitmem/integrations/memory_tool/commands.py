@@ -159,7 +159,7 @@ class MemoryCommands:
             raise NotDone(f"Cannot delete the {ROOT} directory itself")
         _check_there(visible, path, given)
         if visible.is_archived(path):
-            raise NotDone(f"Error: {given} is already in the archive, where nothing is deleted")
+            raise NotDone(f"Error: {given} is in the archive already, where nothing is deleted")
         try:
             remove(self._group, path)
         except PathNotFound as error:
