@@ -167,10 +167,3 @@ def as_option(option: Option) -> str:
     """OPTION as it is typed in a shell."""
     flag = f"--{option.name.rstrip('_').replace('_', '-')}"
     return flag if isinstance(option.value, bool) else f"{flag} {quoted(option.value)}"
-
-
-def as_typed(part: Call | Option) -> str:
-    """PART as it is typed in a shell: a call in backticks, which names its group, or an option."""
-    if isinstance(part, Option):
-        return as_option(part)
-    return f"`{as_command(part, f' -g {quoted(part.group)}' if part.group else '')}`"

@@ -51,9 +51,9 @@ def notice_of(text: str) -> str:
 
 def typed(text: str) -> str:
     """TEXT, a hint or not, with its calls as commands: people and agents here have a shell."""
-    from gitmem.model.hints import as_typed, rendered  # only where something is to be told
+    from gitmem.model.hints import in_shell  # only where something is to be told
 
-    return rendered(text, as_typed)
+    return in_shell(text)
 
 
 class Parts:

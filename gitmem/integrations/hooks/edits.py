@@ -19,7 +19,6 @@ from gitmem.integrations.host_memory.folders import may_be_own, own_folder_at, u
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.model.access import MAIN
 from gitmem.model.context.escape import NOTHING, ForModel, in_command, joined, worded
-from gitmem.model.hints import in_shell
 
 if TYPE_CHECKING:
     from gitmem.integrations.hooks.protocol import Room

@@ -10,7 +10,7 @@ import json
 import re
 from shlex import split
 
-from gitmem.model.hints import Call, Hint, Option, as_option, as_typed, rendered
+from gitmem.model.hints import Call, Hint, Option, as_option, in_shell, rendered
 
 TOOLS = {
     "entries": "memory_list",
@@ -47,7 +47,7 @@ def for_models(text: str) -> str:
 
 def _for_model(part: Call | Option) -> str:
     if isinstance(part, Call):
-        return _tool_call(part) or as_typed(part)
+        return _tool_call(part) or in_shell(Hint(part))
     if part.name in FOR_PEOPLE:
         return f"`gitmem write {as_option(part)} ...`, which is for a person"
     return OPTIONS.get(part.name, f"`{part.name}`")

@@ -32,7 +32,7 @@ from gitmem.memory.context.mask import hidden, masked
 from gitmem.memory.group import Group
 from gitmem.memory.read.read import Read, read
 from gitmem.memory.write.apply import BlobMismatch
-from gitmem.model.hints import as_typed, rendered
+from gitmem.model.hints import in_shell
 
 ATTEMPTS = 20
 """How often a change is retried when another writer was faster."""
@@ -242,7 +242,7 @@ def _answered(do: Callable[[], str]) -> Answer:
 def _told(error: GitmemError) -> str:
     """The error with a hint for a model."""
     kind = str(error.facts.get("policy")) if isinstance(error, PolicyRefused) else error.code
-    message, hint = (rendered(x, as_typed) for x in (error.message, HINTS.get(kind, error.hint)))
+    message, hint = map(in_shell, (error.message, HINTS.get(kind, error.hint)))
     return f"Error: {message}\nHint: {hint}" if hint else f"Error: {message}"
 
 
