@@ -1255,7 +1255,7 @@ class TestFiles:
 
         shrunk, held = write("long.md").context, write("key.md").context
 
-        assert "The edit of facts/long.md is kept" in shrunk
+        assert "The edit of facts/long.md is committed" in shrunk
         assert f"gitmem -g main undo {group.repository.tip()[:10]}" in shrunk
         assert "The edit of facts/key.md is held" in held
         assert KEY not in held
@@ -1506,7 +1506,7 @@ class TestTurns:
 
         done = desk("post-compact", "codex", transcript_path=str(path))
 
-        assert "it cannot be read in the host's transcript" in done.err
+        assert "the host's transcript cannot be read" in done.err
         assert [each.op for each in log(group)].count("compact") == 0
 
     @pytest.mark.parametrize(
