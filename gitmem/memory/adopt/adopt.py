@@ -17,7 +17,7 @@ from gitmem.memory.admin.init import init
 from gitmem.memory.adopt.folder import (
     HARD_LINK,
     Folder,
-    LeftOut,
+    NotAdopted,
     Progress,
     file_names,
     is_workspace,
@@ -76,7 +76,7 @@ class Adopted(NamedTuple):
     score: float = 1.0
     why: tuple[str, ...] = ()
     """The files by which the layout was recognised."""
-    left: tuple[LeftOut, ...] = ()
+    left: tuple[NotAdopted, ...] = ()
     held: tuple[str, ...] = ()
     """Files with a second hard link, which are held until a person decides."""
     commits: int = 0

@@ -47,7 +47,7 @@ class AdoptedFile(NamedTuple):
     mtime: float
 
 
-class LeftOut(NamedTuple):
+class NotAdopted(NamedTuple):
     """A file or folder that is left out."""
 
     path: str
@@ -61,7 +61,7 @@ class Folder(NamedTuple):
     """The content of a folder."""
 
     files: dict[str, AdoptedFile]
-    left: tuple[LeftOut, ...]
+    left: tuple[NotAdopted, ...]
     away: frozenset[str]
     """The paths of LEFT, not redacted."""
     linked: Mapping[str, bytes] = {}
@@ -74,7 +74,7 @@ class Folder(NamedTuple):
             folder = path.endswith("/")
             return scope.reaches(path.rstrip("/")) if folder else scope.holds(path)
 
-        def is_left(each: LeftOut) -> bool:
+        def is_left(each: NotAdopted) -> bool:
             link = each.why == LINK and scope.reaches(each.path)  # it may lead to a folder
             return link or is_in(each.path)
 
@@ -156,7 +156,7 @@ def read_folder(
                 progress(number, len(found))
     finally:
         worktree.close()
-    left = tuple(LeftOut(redact(path)[0], why) for path, why in sorted(away.items()))
+    left = tuple(NotAdopted(redact(path)[0], why) for path, why in sorted(away.items()))
     return Folder(files, left, frozenset(path.rstrip("/") for path in away), linked)
 
 
@@ -247,13 +247,13 @@ def _judged(
         return why, None
     if ignored(path):
         return GITIGNORED, None
-    seen = _steady(worktree, path)
-    if seen.absent:
+    look = _steady(worktree, path)
+    if look.absent:
         return "", None
-    why = why_not(path, seen.obstacle, seen.data)
-    if why or seen.data is None or seen.stat is None:
+    why = why_not(path, look.obstacle, look.data)
+    if why or look.data is None or look.stat is None:
         return why or "unreadable", None
-    return "", AdoptedFile(seen.data, seen.stat.st_mtime)
+    return "", AdoptedFile(look.data, look.stat.st_mtime)
 
 
 def _linked(worktree: WorkTree, path: str) -> dict[str, bytes]:
@@ -275,14 +275,14 @@ def _steady(worktree: WorkTree, path: str) -> FileState:
     open for writing at the second.
     """
     try:
-        seen = worktree.look(path)
+        look = worktree.look(path)
         for _ in range(ATTEMPTS):
-            before, seen = seen, worktree.look(path, patience=PATIENCE)
-            if (seen.data, seen.obstacle) == (before.data, before.obstacle) and not seen.busy:
+            before, look = look, worktree.look(path, patience=PATIENCE)
+            if (look.data, look.obstacle) == (before.data, before.obstacle) and not look.busy:
                 break
     except OSError:
         return FileState(obstacle="unreadable")
-    return seen
+    return look
 
 
 def _dotted(worktree: WorkTree) -> list[str]:

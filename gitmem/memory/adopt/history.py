@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import GroupRefused
-from gitmem.memory.adopt.folder import DOT, Folder, LeftOut, Progress, by_day, why_not
+from gitmem.memory.adopt.folder import DOT, Folder, NotAdopted, Progress, by_day, why_not
 from gitmem.memory.adopt.layout import Choice
 from gitmem.memory.group import Who, make_note
 from gitmem.model.commit_messages import Note, compose
@@ -47,7 +47,7 @@ Version = str | bytes
 Blobs = Callable[[str], bytes]
 
 
-class KeptCommit(NamedTuple):
+class GraftedCommit(NamedTuple):
     """A foreign commit that is grafted."""
 
     source: ForeignCommit
@@ -60,14 +60,14 @@ class KeptCommit(NamedTuple):
 class History(NamedTuple):
     """The kept part of a foreign history."""
 
-    commits: tuple[KeptCommit, ...] = ()
+    commits: tuple[GraftedCommit, ...] = ()
     head: str = ROOT
     """The kept commit that stands for HEAD."""
     files: dict[str, str] = {}  # noqa: RUF012 - never changed
     """The files of that commit, as far as they are kept."""
     tracked: frozenset[str] = frozenset()
     """The paths of all files in HEAD."""
-    left: tuple[LeftOut, ...] = ()
+    left: tuple[NotAdopted, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -136,7 +136,7 @@ class _HistoryReader:
         self._judged: dict[tuple[str, int, str], str] = {}
         self._left: dict[tuple[str, str], str] = {}
         self._problems: list[str] = []
-        self._commits: list[KeptCommit] = []
+        self._commits: list[GraftedCommit] = []
 
     def add(self, source: ForeignCommit) -> None:
         """Decide which part of a commit is kept."""
@@ -161,7 +161,7 @@ class _HistoryReader:
         for path in (path for path, new in changed.items() if new is None):
             del files[path]
         self._states[oid] = _State(oid, source.root, files)
-        self._commits.append(KeptCommit(source, parents, changed))
+        self._commits.append(GraftedCommit(source, parents, changed))
 
     def _state_at(self, parent: str) -> _State:
         self._awaited[parent] -= 1
@@ -170,7 +170,7 @@ class _HistoryReader:
     def history(self) -> History:
         """The result."""
         state = self._states.get(self._head, _State())
-        left = tuple(LeftOut(path, why, commit) for (path, why), commit in self._left.items())
+        left = tuple(NotAdopted(path, why, commit) for (path, why), commit in self._left.items())
         tracked: frozenset[str] = frozenset()
         with suppress(ObjectDamaged):
             tracked = self._foreign.names(state.root)
@@ -320,7 +320,7 @@ def _hidden(path: str, away: Collection[str]) -> bool:
     return any("/".join(parts[:end]) in away for end in range(1, len(parts) + 1))
 
 
-def _kept(kept: KeptCommit) -> PlannedCommit:
+def _kept(kept: GraftedCommit) -> PlannedCommit:
     """A foreign commit with its author and message; credentials in them are redacted."""
     commit, email, _ = kept.source
     agent = redact(commit.author)[0]

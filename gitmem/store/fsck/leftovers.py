@@ -218,8 +218,8 @@ def _remove_temp(gitdir: Path, writer: Writer, path: Path) -> str:
     from gitmem.store.worktree.held import HeldFolder
 
     name = path.relative_to(writer.worktree.root).as_posix()
-    seen = writer.worktree.look(name)
-    if seen.data is not None and writer.repository.objects.holds(blob_id(seen.data)):
+    look = writer.worktree.look(name)
+    if look.data is not None and writer.repository.objects.holds(blob_id(look.data)):
         writer.worktree.drop(name)
         return "removed: its content is in git"
     rule = "left by an interrupted write"

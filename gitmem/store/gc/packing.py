@@ -123,10 +123,10 @@ def new_pack(
 ) -> str:
     """Write a pack with all of OIDS, durably, and read it back; its path without a suffix."""
     draft = folder / "new"
-    wanted = _hinted(gitdir, oids, deadline, unpacked)
+    rows = _hinted(gitdir, oids, deadline, unpacked)
     command = ("pack-objects", "--stdout", "--delta-base-offset", "-q")
     with open(os.open(f"{draft}.pack", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "wb") as file:
-        run_git(gitdir, *command, seconds=_left(deadline), input=wanted, output=file)
+        run_git(gitdir, *command, seconds=_left(deadline), input=rows, output=file)
         os.fsync(file.fileno())
     fault_points.reached("drafted")
     run_git(gitdir, "index-pack", "-o", f"{draft}.idx", f"{draft}.pack", seconds=_left(deadline))

@@ -78,14 +78,14 @@ def _waiting(objects: Objects, oid: str) -> tuple[int, str, tuple[str, ...]]:
 def is_behind(objects: Objects, older: str, newer: str) -> bool:
     """True when OLDER is NEWER or one of its ancestors; the newest commits are read first."""
     _waiting(objects, older)  # raises ObjectDamaged where it cannot be read
-    seen, queue = {newer}, [_waiting(objects, newer)]
-    while queue and older not in seen:
+    queued, queue = {newer}, [_waiting(objects, newer)]
+    while queue and older not in queued:
         for parent in heapq.heappop(queue)[2]:
-            if parent not in seen:
-                seen.add(parent)
+            if parent not in queued:
+                queued.add(parent)
                 if parent != older:
                     heapq.heappush(queue, _waiting(objects, parent))
-    return older in seen
+    return older in queued
 
 
 def only_behind(
@@ -100,7 +100,7 @@ def only_behind(
     waiting = set(new) - shared
     queue = [each for oid in shared | waiting for each in _readable(objects, oid)]
     heapq.heapify(queue)
-    seen, found = set(waiting), dict[str, None]()
+    queued, found = set(waiting), dict[str, None]()
     while waiting and queue:
         _, oid, parents = heapq.heappop(queue)
         waiting.discard(oid)
@@ -113,8 +113,8 @@ def only_behind(
             found[oid] = None
             if most is not None and len(found) > most:
                 return None
-            fresh = [each for each in parents if each not in shared and each not in seen]
-            seen.update(fresh)
+            fresh = [each for each in parents if each not in shared and each not in queued]
+            queued.update(fresh)
             waiting.update(fresh)
         for each in fresh:
             for row in _readable(objects, each):

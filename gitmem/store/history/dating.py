@@ -63,14 +63,14 @@ def _steps_since(repository: Repository, commit: str, base: str) -> list[WalkedC
 
 
 def _parents_first(steps: Mapping[str, WalkedCommit], commit: str) -> Iterator[WalkedCommit]:
-    seen: set[str] = set()
+    begun: set[str] = set()
     stack = [(commit, False)]
     while stack:
         oid, done = stack.pop()
         if done:
             yield steps[oid]
-        elif oid in steps and oid not in seen:
-            seen.add(oid)
+        elif oid in steps and oid not in begun:
+            begun.add(oid)
             stack.append((oid, True))
             stack += [(each, False) for each in reversed(steps[oid].parents)]
 

@@ -1,8 +1,8 @@
-"""Which date each entry of a commit has.
+"""The date of each entry of a commit.
 
-Each path has its own provenance. An entry keeps its date where its text, white space aside, stood
-in the same file of a parent, or left another place in this commit: then it has moved. A copy of a
-text that still stands elsewhere is new where it is new; `regained_dates` says what date that is.
+An entry keeps its date where its text, ignoring white space, is in the same file of a parent, or
+left another file in this commit: then it has moved. A copy of a text that stays elsewhere is new;
+`regained_dates` gives its date.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from gitmem.store.history.regained_dates import CommitContext, Regaining
 
 CAPTURE = "capture"
 SITTING = 600
-"""Seconds within which two captures can be one move, of an entry from one file to another."""
+"""Seconds within which two captures can be one move of an entry."""
 MOST_MOVED = 4096
-"""Texts that are remembered for that."""
+"""The number of texts that are remembered for that."""
 
 
 class Texts(NamedTuple):
-    """The entries that a commit brings into a file or takes out of it, seen from one parent."""
+    """The entries that a commit adds to a file or removes from it, against one parent."""
 
     path: str
     blob: str
-    """The file as it is now; nothing where there is none."""
+    """The new version of the file; empty for none."""
     come: Sequence[bytes] = ()
     gone: Sequence[bytes] = ()
 
 
 class TextDate(NamedTuple):
-    """A file, and the date of a text in it."""
+    """The date of a text in a file."""
 
     path: str
     touch: LastChange
@@ -40,11 +40,11 @@ class TextDate(NamedTuple):
 
 NOWHERE = ("", 0, "")
 LeftTexts = dict[bytes, list[TextDate]]
-"""Texts, and the places that they left."""
+"""Removed texts, each with its files and dates."""
 
 
 def net(come: list[bytes], gone: list[bytes]) -> tuple[list[bytes], list[bytes]]:
-    """Without the texts that come as often as they go: those stay."""
+    """COME and GONE without the texts in both."""
     if not come or not gone or set(come).isdisjoint(gone):
         return come, gone
     counts = Counter(come)
@@ -55,7 +55,7 @@ def net(come: list[bytes], gone: list[bytes]) -> tuple[list[bytes], list[bytes]]
 def dated(
     commit: CommitContext, changes: Sequence[Sequence[Texts]], regaining: Regaining
 ) -> Mapping[str, Mapping[bytes, LastChanges]]:
-    """The entries of the files that differ from the first parent, by path.
+    """The dates of the entries in files that differ from the first parent, by path.
 
     CHANGES are those from each parent, in the order of their paths.
     """
@@ -75,7 +75,7 @@ def dated(
 
 
 class _CommitDates:
-    """The entries of one commit on their way to a date."""
+    """Finds the dates of the entries of one commit."""
 
     def __init__(
         self, commit: CommitContext, changes: Sequence[Sequence[Texts]], regaining: Regaining
@@ -83,10 +83,10 @@ class _CommitDates:
         self._commit, self._regaining = commit, regaining
         self._files = changes[0]
         self.left: list[LeftTexts] = [{} for _ in commit.parents]
-        """What left its place, seen from each parent."""
+        """The removed texts, against each parent."""
         self.texts: dict[str, dict[bytes, LastChanges]] = {}
         self._come: dict[bytes, list[str]] = {}
-        """The places to which texts came, as long as they have no date there."""
+        """The files of added texts that have no date yet."""
         for at, state in enumerate(commit.parents):
             for path, _, _, gone in changes[at]:
                 texts = _without(state, path, gone, self.left[at])
@@ -97,7 +97,7 @@ class _CommitDates:
             for key in come:
                 self._come.setdefault(key, []).append(path)
         self._gone = dict(self.left[0]) if commit.parents else {}
-        """The places that texts left in the first parent, as long as they went nowhere."""
+        """The removed texts of the first parent that were added nowhere."""
 
     def merge(self) -> None:
         """Texts that stand where they stood in another parent have the date they had there."""
@@ -107,7 +107,7 @@ class _CommitDates:
                 self._give(key, path, touch)
 
     def move(self, left: LeftTexts) -> None:
-        """Texts that left a place and came to another one take their date along."""
+        """Give texts that moved from one file to another their old date."""
         for key in [each for each in left if each in self._come]:
             pairs = self._paired(self._come[key], left[key])
             for path, place in pairs:
@@ -117,7 +117,7 @@ class _CommitDates:
                 self._gone[key] = list((Counter(left[key]) - used).elements())
 
     def touch(self) -> None:
-        """All others are new where they are."""
+        """Date the remaining texts, which are new in their files."""
         for path, blob, come, _ in self._files:
             keys = [key for key in dict.fromkeys(come) if path in self._come.get(key, ())]
             if keys:
@@ -127,18 +127,18 @@ class _CommitDates:
                         self._give(key, path, touch)
 
     def move_within_sitting(self) -> None:
-        """What was cut out of one file and pasted into another has moved, in whatever order.
+        """Find entries that were cut out of one file and pasted into another, in either order.
 
-        `capture` commits each file by itself: who moves an entry by hand makes two commits, and
-        which of them comes first is a matter of names. But a text that stood in both files for a
-        while is a copy, also if the first is deleted soon.
+        `capture` commits each file by itself: moving an entry by hand makes two commits, in the
+        order of the paths. But a text that was in both files for a while is a copy, even if the
+        first is deleted soon after.
         """
         state, now, run = self._commit.state, self._commit.step.seconds, self._commit.step.run
         for known in (state.cut, state.pasted):
             _forget_old(known, now)
         for key, places in self._gone.items():
             if places and not self._was_pasted(key, places[-1]):
-                state.cut.pop(key, None)  # what comes last stands last
+                state.cut.pop(key, None)  # the newest goes last
                 state.cut[key] = places[-1].path, now, run
         for key in list(self._come):
             if not self._was_cut(key):
@@ -146,23 +146,23 @@ class _CommitDates:
                 state.pasted[key] = self._come[key][-1], now, run
 
     def _was_cut(self, key: bytes) -> bool:
-        """Whether a text that came was cut elsewhere just before; then it has the date of that."""
+        """True when an added text was cut elsewhere just before; it gets that date."""
         state = self._commit.state
         path, seconds, _ = state.cut.get(key, NOWHERE)
         if not _is_recent(path, seconds, self._commit.step.seconds):
             return False
         del state.cut[key]
         touch = self._regaining.last_at(key, path, state)
-        if touch is None or path in self._come[key]:  # it came back, and that is another question
+        if touch is None or path in self._come[key]:  # it came back to its file
             return False
         self._give(key, self._come[key][0], touch)
         return True
 
     def _was_pasted(self, key: bytes, place: TextDate) -> bool:
-        """Whether a text that left was pasted elsewhere just before; then that gets its date.
+        """True when a removed text was pasted elsewhere just before; the copy gets its date.
 
-        It was gone already when it was pasted if both edits were found at the same time. Captures
-        of earlier releases do not say that, so there the time decides.
+        It was removed before it was pasted if one run of capture found both edits. Captures of
+        earlier releases name no run, so there the time decides.
         """
         state, when, step = self._commit.state, self._regaining.when, self._commit.step
         path, seconds, run = state.pasted.get(key, NOWHERE)
@@ -199,9 +199,9 @@ class _CommitDates:
             del self._come[key]
 
     def _paired(self, come: list[str], left: list[TextDate]) -> list[tuple[str, TextDate]]:
-        """Where each of the texts that left went: of several, to where the path ends alike.
+        """Pair added and removed copies of a text: those whose paths end alike first.
 
-        The oldest goes first.
+        The oldest comes first.
         """
         if len(come) == len(left) == 1:
             return [(come[0], left[0])]
@@ -226,9 +226,9 @@ class _CommitDates:
 def _without(
     state: DateState, path: str, gone: Iterable[bytes], left: LeftTexts
 ) -> dict[bytes, LastChanges]:
-    """The texts of a file without those that are GONE; of several that say the same the last.
+    """The texts of a file without those that are GONE; of equal texts the last is removed.
 
-    LEFT gets them.
+    LEFT gets the removed ones.
     """
     before = state.files.get(path)
     found = dict(before.texts) if before else {}
@@ -244,7 +244,7 @@ def _without(
 def _merged(
     key: bytes, come: list[str], parents: Sequence[DateState]
 ) -> list[tuple[str, LastChange]]:
-    """The dates of a text that came to places where it stood in another parent."""
+    """The dates of a text in files where another parent has it."""
     found: list[tuple[str, LastChange]] = []
     for path, count in Counter(come).items():
         known = list(parents[0].last_changes(path, key))
@@ -256,7 +256,7 @@ def _merged(
 
 
 def _forget_old(known: Moved, now: int) -> None:
-    """Let go of what is of another sitting."""
+    """Drop texts that are older than SITTING."""
     while known:
         path, seconds, _ = next(iter(known.values()))
         if len(known) <= MOST_MOVED and _is_recent(path, seconds, now):

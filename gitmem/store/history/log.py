@@ -39,7 +39,7 @@ class _Queue:
         self._repository = repository
         self._since, self._within = since, within
         self._now, self._bounds = now, dict[str, float]()
-        self.wanted = False
+        self.is_recent = False
         """True when the last commit was made since SINCE."""
         self._heap: list[tuple[int, int, Commit]] = []
         self._waiting: dict[str, Commit] = {}
@@ -63,8 +63,8 @@ class _Queue:
         commit = heapq.heappop(self._heap)[2]
         del self._waiting[commit.oid]
         self._popped += 1
-        self.wanted = self._made(commit) >= self._since
-        self._older = 0 if self.wanted else self._older + 1
+        self.is_recent = self._made(commit) >= self._since
+        self._older = 0 if self.is_recent else self._older + 1
         return commit
 
     def _made(self, commit: Commit) -> float:
@@ -83,15 +83,15 @@ def walk(
     repository: Repository, start: str, since: float = 0.0, now: float = math.inf
 ) -> Iterator[Commit]:
     """START and all its ancestors, newest first, back to the time SINCE."""
-    queue, seen = _Queue(repository, since, now=now), {start}
+    queue, queued = _Queue(repository, since, now=now), {start}
     queue.add(start)
     while queue:
         commit = queue.pop()
-        if queue.wanted:
+        if queue.is_recent:
             yield commit
         for parent in commit.parents:
-            if parent not in seen:
-                seen.add(parent)
+            if parent not in queued:
+                queued.add(parent)
                 queue.add(parent)
 
 
@@ -110,22 +110,22 @@ def follow(
     number of commits that are read.
     """
     queue = _Queue(repository, since, within, now)
-    wanted, asked = {start: [path]}, {(start, path)}
+    names_at, followed = {start: [path]}, {(start, path)}
     shown: set[str] = set()
     queue.add(start)
     while queue:
         commit = queue.pop()
-        names = wanted.pop(commit.oid, ())
+        names = names_at.pop(commit.oid, ())
         parents = [queue.add(parent) for parent in commit.parents] if names else []
         for name in names:
             visit, older = _visit(repository, commit, parents, name)
-            if visit and queue.wanted and commit.oid not in shown:
+            if visit and queue.is_recent and commit.oid not in shown:
                 shown.add(commit.oid)
                 yield visit
             for step in zip(commit.parents, older, strict=True):
-                if step not in asked:
-                    asked.add(step)
-                    wanted.setdefault(step[0], []).append(step[1])
+                if step not in followed:
+                    followed.add(step)
+                    names_at.setdefault(step[0], []).append(step[1])
 
 
 def _visit(

@@ -1,8 +1,7 @@
-"""The date of an entry that is new where it is: that of its commit, or one it had before.
+"""The date of an entry that is new in its file: that of its commit, or an earlier one.
 
-A mechanical operation (restore, undo, a merge and their like) and somebody's hand can bring a text
-back that stood there once. It has the date it had in that file; if it stands in no file now, the
-one it had in any other.
+A mechanical operation (restore, undo, a merge and the like) and a person can bring a text back. It
+has the date it had in that file; if no file has it now, the one it had in any other.
 """
 
 from __future__ import annotations
@@ -18,35 +17,35 @@ from gitmem.store.history.walk import WalkedCommit
 NAMELESS = ("", b"")
 A_DAY = 86400
 FIRST_DAY = 719163
-"""The ordinal of the day on which the clock of the commits begins."""
+"""The ordinal of 1970-01-01."""
 
 
 class EntryReading(NamedTuple):
-    """How to read a file: what in it is an entry, whatever that may be."""
+    """How to find the entries of a file."""
 
     blocks: Callable[[bytes], list[bytes]]
     """The keys of the entries in a file, or in a part of one."""
     whole: Callable[[str, bytes], bytes | None]
     """The key of a file that may be an entry itself."""
     texts: Callable[[bytes], Mapping[bytes, tuple[str, bytes]]]
-    """What each of them is called, and its lines."""
+    """The title and lines of each entry."""
     days: Callable[[bytes], Mapping[bytes, int]]
-    """The day that an entry names itself, as an ordinal."""
+    """The day that an entry names, as an ordinal."""
 
 
 class CommitContext(NamedTuple):
-    """One commit on top of its parents."""
+    """A commit, and the dates of its parents."""
 
     step: WalkedCommit
     number: int
-    """Its row."""
+    """Its row in the known commits."""
     parents: list[DateState]
     state: DateState
-    """What becomes of the first parent."""
+    """The dates of the first parent, updated in place."""
 
 
 class Regaining:
-    """What is known about texts that left their places."""
+    """Dates new texts, with what is known about removed ones."""
 
     def __init__(
         self,
@@ -61,7 +60,7 @@ class Regaining:
     def touches(
         self, keys: list[bytes], path: str, blob: str, commit: CommitContext
     ) -> dict[bytes, LastChange]:
-        """The dates of texts that are new in the file at PATH."""
+        """The dates of new texts in the file at PATH."""
         days = self._own_days(blob, commit)
         found = {key: (commit.number, days.get(key, 0)) for key in keys}
         if commit.step.op in MECHANICAL or len(commit.parents) > 1:
@@ -73,13 +72,13 @@ class Regaining:
         return found
 
     def remember(self, key: bytes, path: str, touch: LastChange, run: int) -> None:
-        """A text has left a file, in which it had this date."""
+        """Record the date of a text that was removed from PATH."""
         row, day = touch
         oid = bytes.fromhex(self._known.rows[row].oid)
         self._known.past.add(key + path_key(path) + oid + day.to_bytes(4, "little"), run)
 
     def last_at(self, key: bytes, path: str, state: DateState) -> LastChange | None:
-        """The date that a text had when it left a file last."""
+        """The date of a text when it was last removed from PATH."""
         record = self._known.past.last(key + path_key(path), state.runs)
         return self._touch_in(record) if record else None
 
@@ -94,23 +93,23 @@ class Regaining:
         return self._row_of(oid), int.from_bytes(record[start + OID :], "little")
 
     def _own_days(self, blob: str, commit: CommitContext) -> Mapping[bytes, int]:
-        """The days that entries of an adopted folder name themselves, where git knows no better.
+        """The days that entries of an adopted folder name, where git has no better date.
 
-        A commit of its own history knows when something was written, but for the first one: it
-        brought whatever stood there already on the day when somebody made the repository.
+        A commit of its own history dates its entries, except the first one, which has everything
+        that was there when the repository was created.
         """
         step = commit.step
         has_past = _is_commit_id(step.source) and any(each.files for each in commit.parents)
         if step.op != ADOPTION or has_past:
             return {}
-        latest = FIRST_DAY + step.seconds // A_DAY + 1  # where the day begins first, it is tomorrow
+        latest = FIRST_DAY + step.seconds // A_DAY + 1  # in the first time zone it is tomorrow
         found = self._reading.days(self._content(blob))
         return {key: day for key, day in found.items() if day <= latest}
 
     def _regained(
         self, keys: Iterable[bytes], path: str, commit: CommitContext
     ) -> dict[bytes, LastChange]:
-        """The dates that texts had in this file last; if they stand in none now, in any other."""
+        """The last dates of texts in this file; if no file has them now, in any other."""
         records = {key: self._record(key, path, commit) for key in keys}
         return {key: self._touch_in(record) for key, record in records.items() if record}
 
@@ -127,9 +126,9 @@ class Regaining:
     def _put_back(
         self, keys: list[bytes], path: str, blob: str, commit: CommitContext
     ) -> dict[bytes, LastChange]:
-        """Where somebody put something back by hand that was gone, it has the date it had.
+        """The dates of texts that a person put back by hand.
 
-        What stood there under the same title was not gone: it was changed, if only back.
+        A text whose title was still there was not gone: it was changed, if only back.
         """
         found = self._regained(keys, path, commit)
         standing = self._titles(path, commit.parents) if found else {}
@@ -139,7 +138,7 @@ class Regaining:
         }
 
     def _titles(self, path: str, parents: Sequence[DateState]) -> dict[str, LastChange]:
-        """The entries of a file as it was in the parents, by title; of several, the newest."""
+        """The dates of a file's entries in the parents, by title; the newest of several."""
         found: dict[str, LastChange] = {}
         for state in parents:
             before = state.files.get(path)
@@ -153,9 +152,9 @@ class Regaining:
     def _made_of_others(
         self, keys: list[bytes], path: str, blob: str, parents: Sequence[DateState]
     ) -> dict[bytes, LastChange]:
-        """A text that never stood before, made of others: it is as old as what it was made of.
+        """The dates of new texts that were merged from others: those of their sources.
 
-        A merge can hold more than it merges: then it is touched.
+        A merge with lines that no parent has is a change.
         """
         standing = self._titles(path, parents) if keys else {}
         names = self._reading.texts(self._content(blob)) if standing else {}
@@ -173,7 +172,7 @@ class Regaining:
 
 
 def _is_commit_id(source: str) -> bool:
-    """Whether SOURCE is a commit, and not a folder whose path is as long."""
+    """True when SOURCE is a commit id, and not the path of a folder."""
     return len(source) == 2 * OID and source.isalnum()
 
 

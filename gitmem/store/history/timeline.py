@@ -20,14 +20,14 @@ from gitmem.store.repository import Commit, Repository
 
 def at_time(repository: Repository, moment: datetime, now: datetime) -> Commit:
     """The commit that was the branch's tip at MOMENT, as of NOW."""
-    asked, bound = moment.timestamp(), now.timestamp()
+    then, bound = moment.timestamp(), now.timestamp()
     first, begins = None, _Begins(repository)
     for commit, latest in _dated(repository, repository.tip()):
         first = commit
-        if min(latest, bound) <= asked:
+        if min(latest, bound) <= then:
             return commit
         bound = min(bound, _judged(begins, commit, latest, bound))
-        if bound <= asked:
+        if bound <= then:
             return commit
     began = min((each for each in (first, _first_adopted(repository)) if each), key=_made)
     raise MomentNotFound(
@@ -38,10 +38,10 @@ def at_time(repository: Repository, moment: datetime, now: datetime) -> Commit:
 
 def adopted_at(repository: Repository, moment: datetime) -> Commit | None:
     """The last commit of an adopted history at MOMENT, by its own dates."""
-    asked, newest, found = moment.timestamp(), -math.inf, None
+    then, newest, found = moment.timestamp(), -math.inf, None
     for commit in _adopted(repository):
         newest = max(newest, _made(commit))  # no commit was made before its parents
-        if newest > asked:
+        if newest > then:
             break
         found = commit
     return found

@@ -135,10 +135,10 @@ class Rejoiner:
         if landed:
             self._note(line)
             release(self._repository, head)
-            told = [each._replace(landed=landed) for each in self.found if each.commit == head]
+            back = [each._replace(landed=landed) for each in self.found if each.commit == head]
             if line.unreadable:
-                told.append(Rejoined(line.head, len(line.made), landed, "", line.unreadable))
-            self.found = [*(each for each in self.found if each.commit != head), *told]
+                back.append(Rejoined(line.head, len(line.made), landed, "", line.unreadable))
+            self.found = [*(each for each in self.found if each.commit != head), *back]
         return landed
 
     def _note(self, line: RebuiltLine) -> None:
@@ -250,9 +250,9 @@ class Rejoiner:
         published one is still there. Anything else is an edit, and the index names its base.
         """
         known = (ours.oid(path), theirs.oid(path))
-        seen = self._publisher.worktree.look(path)
-        if not seen.obstacle and seen.oid in known:
-            return seen.oid
+        look = self._publisher.worktree.look(path)
+        if not look.obstacle and look.oid in known:
+            return look.oid
         staged = self._repository.staging.oid(path)
         return staged if staged in known else known[0]
 

@@ -16,7 +16,7 @@ from gitmem.model.text.format import counted, quoted
 
 if TYPE_CHECKING:
     from gitmem.memory.adopt.adopt import Adopted
-    from gitmem.memory.adopt.folder import LeftOut
+    from gitmem.memory.adopt.folder import NotAdopted
 
 
 NAMED = 3
@@ -132,17 +132,17 @@ def _left(call: Invocation, done: Adopted) -> Iterator[str]:
         yield f"  {call.style.warn('left out')} {more:,} more: see --json"
 
 
-def _is_secret(each: LeftOut) -> bool:
+def _is_secret(each: NotAdopted) -> bool:
     return each.why.startswith(SECRET) and not each.commit
 
 
-def _is_held(done: Adopted, each: LeftOut) -> bool:
+def _is_held(done: Adopted, each: NotAdopted) -> bool:
     """In place, a file with a secret stays in the work tree, where `gitmem held` names it."""
     linked = each.path in done.held and not each.commit
     return linked or (done.in_place and _is_secret(each))
 
 
-def _written(call: Invocation, done: Adopted, each: LeftOut) -> str:
+def _written(call: Invocation, done: Adopted, each: NotAdopted) -> str:
     """The command that writes a file of the folder in spite of its secret."""
     rule = each.why.removeprefix(SECRET).partition(",")[0]
     source = quoted(str(Path(done.source, each.path)))
