@@ -1,1 +1,1 @@
-"""Caches derived from commits: versioned, and rebuilt whenever they are in doubt."""
+"""Derived files in the git directory, deletable at any time and rebuilt when damaged."""

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from gitmem.model.secrets import find as secrets
 from gitmem.model.secrets import seed_phrases
 from gitmem.model.secrets.find import RULES, SecretMatch, find, find_new, redact
-from gitmem.model.secrets.seed_words import key_of, places
+from gitmem.model.secrets.seed_words import key_of, positions
 from gitmem.model.secrets.shapes import is_chosen, is_random
 from tests.support.samples import (
     BIP39,
@@ -370,9 +370,9 @@ def test_the_name_of_a_secret_is_none() -> None:
 def test_a_seed_phrase_is_a_row_of_words_of_the_list() -> None:
     phrase = seed_phrase(12)
 
-    assert len(places()) == 2048
-    assert {places()[key_of(word.encode())]: word for word in BIP39.values()} == BIP39
-    assert not any(key_of(word.encode()) in places() for word in ("the", "gitmem", "oceans"))
+    assert len(positions()) == 2048
+    assert {positions()[key_of(word.encode())]: word for word in BIP39.values()} == BIP39
+    assert not any(key_of(word.encode()) in positions() for word in ("the", "gitmem", "oceans"))
     assert facts("x\n\n" + " ".join(phrase)) == [("seed-phrase", 3)]
     assert find(" ".join(phrase[:11])) == []
     assert find(" ".join([*phrase[:6], "gitmem", *phrase[6:]])) == []
@@ -411,7 +411,7 @@ def test_the_words_of_its_name_are_no_words_of_the_phrase(name: str) -> None:
 
 def test_no_word_of_the_list_ends_a_row() -> None:
     """Two of them did: a phrase with `must` or `more` in it, one in a hundred, got in."""
-    assert not [word for word in seed_phrases.COMMON if key_of(word) in places()]
+    assert not [word for word in seed_phrases.COMMON if key_of(word) in positions()]
 
 
 def test_a_file_that_is_nothing_but_the_bytes_of_a_key_is_one() -> None:

@@ -1,1 +1,1 @@
-"""The text that a model is given: pieces, escaped, rendered and cut to size."""
+"""The context that a model gets: pieces of memory, escaped, rendered and cut to a budget."""

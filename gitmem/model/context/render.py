@@ -170,11 +170,11 @@ def _xml(piece: Piece, annotate: bool) -> Drawn:
     return Drawn(_body(piece, in_block, in_tag), tag, "</knowledge>")
 
 
-def _annotations(piece: Piece, wanted: bool) -> dict[str, str]:
-    if not wanted:
+def _annotations(piece: Piece, annotate: bool) -> dict[str, str]:
+    if not annotate:
         return {}
-    place = {"path": piece.address or piece.path}
-    return place | {"date": piece.date, "state": piece.state, "change": piece.change}
+    source = {"path": piece.address or piece.path}
+    return source | {"date": piece.date, "state": piece.state, "change": piece.change}
 
 
 def _attributes(values: dict[str, str]) -> str:
@@ -205,24 +205,24 @@ def _list_line(piece: Piece, annotate: bool) -> str:
     return f"- {aged}: {shown_on_a_line(piece.text)}"
 
 
-def _marks(piece: Piece, wanted: bool) -> list[str]:
+def _marks(piece: Piece, annotate: bool) -> list[str]:
     """The annotations for the brackets, in order."""
-    if not wanted:
+    if not annotate:
         return []
-    path, *rest = map(in_mark, _annotations(piece, wanted).values())
+    path, *rest = map(in_mark, _annotations(piece, annotate).values())
     # A file may have the name of a mark before its path.
     return [escape(path[0]) + path[1:] if path in _WORDS else path, *rest]
 
 
 def _snippet(piece: Piece, annotate: bool) -> Drawn:
     marks = ", ".join(filter(None, _marks(piece, annotate)))
-    place = ": ".join(filter(None, (piece.group or "group", marks)))
+    source = ": ".join(filter(None, (piece.group or "group", marks)))
     if piece.is_document:
-        return Drawn(_body(piece, in_lines["snippets"]), f"({place})")
+        return Drawn(_body(piece, in_lines["snippets"]), f"({source})")
     if piece.render == "summary" and not piece.lack:
         aged = f"{piece.age or 'unknown'}{f' ({piece.type})' if piece.type else ''}"
-        return Drawn(f"({place}) {aged}: {shown_on_a_line(piece.text)}")
-    return Drawn(f"({place}) {_body(piece, in_lines['snippets'])}")
+        return Drawn(f"({source}) {aged}: {shown_on_a_line(piece.text)}")
+    return Drawn(f"({source}) {_body(piece, in_lines['snippets'])}")
 
 
 def _json(piece: Piece, annotate: bool) -> Drawn:

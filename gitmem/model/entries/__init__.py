@@ -1,1 +1,1 @@
-"""Entries: `### Title` blocks and files with fields, read, addressed, changed and dated."""
+"""Entries, `### Title` blocks or files with fields: parsed, edited, placed, dated."""

@@ -1,1 +1,1 @@
-"""What `gitmem.yaml` says: layers, and the rules of journals, logs and archives."""
+"""The layout in `gitmem.yaml`: its parser, and the rules of journals, logs and archives."""

@@ -69,13 +69,13 @@ def _check_events(yaml: Any, text: str) -> None:
 def _check_keys(node: Any, at: Keys = ()) -> None:
     """Refuse a doubled key, of which YAML would drop the first value."""
     pairs = [each for each in node.value if isinstance(each, tuple)] if _has_parts(node) else []
-    seen = set()
+    names = set()
     for name, value in pairs:
         key = name.value if isinstance(name.value, str) else ""
-        if key in seen:
+        if key in names:
             named = ".".join(map(str, (*at, key)))
             refuse(_line(name), named, "duplicate key", "keep one of them")
-        seen.add(key)
+        names.add(key)
         _check_keys(value, (*at, key))
 
 

@@ -1,1 +1,1 @@
-"""Credentials in text: the rules that find them, and the readings of a text they are asked of."""
+"""Finding credentials in text: rules, the views of a text they search, and ids."""

@@ -316,22 +316,22 @@ def _matches(table: dict[str, list[Rule]], text: str, hay: str) -> Iterator[tupl
         return
     for literal, rules in table.items():
         if literal in hay:
-            places = _positions(literal, hay)
+            positions = _positions(literal, hay)
             for rule in rules:
-                yield from ((rule, *span) for span in _spans(rule, text, places))
+                yield from ((rule, *span) for span in _spans(rule, text, positions))
 
 
 def _positions(literal: str, hay: str) -> list[int]:
-    places, at = [], hay.find(literal)
+    positions, at = [], hay.find(literal)
     while at >= 0:
-        places.append(at)
+        positions.append(at)
         at = hay.find(literal, at + 1)
-    return places
+    return positions
 
 
-def _spans(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, int]]:
+def _spans(rule: Rule, text: str, positions: list[int]) -> Iterator[tuple[int, int]]:
     end = 0
-    for at in places:
+    for at in positions:
         span = _match_at(rule, text, at) if at >= end else None
         if span is not None:
             yield span

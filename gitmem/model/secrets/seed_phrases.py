@@ -64,10 +64,10 @@ def phrases_in(low: str) -> Iterator[Span]:
     if not rows:
         return
     spans = [found.span() for found in re.finditer(b"[a-z]+", letters)]
-    for begin, places in rows:
-        for first, last in _close_together(low, spans[begin : begin + len(places)]):
+    for begin, positions in rows:
+        for first, last in _close_together(low, spans[begin : begin + len(positions)]):
             row = spans[begin + first : begin + last]
-            yield from _phrases(low, row, places[first:last])
+            yield from _phrases(low, row, positions[first:last])
 
 
 def _candidates(words: list[bytes]) -> Iterator[Span]:
@@ -92,16 +92,16 @@ def _listed(words: list[bytes], begin: int, end: int) -> Iterator[tuple[int, lis
         first, after = _around(pivot, *near, lambda at: words[at] not in COMMON)
         if pivot < last or after - first < _FEWEST:
             continue
-        first, last = _around(pivot, begin, end, lambda at: _place(words[at]) >= 0)
+        first, last = _around(pivot, begin, end, lambda at: _position(words[at]) >= 0)
         if last - first >= _FEWEST:
-            yield first, list(map(_place, words[first:last]))
+            yield first, list(map(_position, words[first:last]))
 
 
-def _place(word: bytes) -> int:
+def _position(word: bytes) -> int:
     """The position of WORD in the list; -1 if it is not listed."""
-    from gitmem.model.secrets.seed_words import key_of, places
+    from gitmem.model.secrets.seed_words import key_of, positions
 
-    return places().get(key_of(word), -1)
+    return positions().get(key_of(word), -1)
 
 
 def _around(pivot: int, begin: int, end: int, fits: Callable[[int], bool]) -> Span:
@@ -150,29 +150,29 @@ def _parts(spans: Sequence[Span], cuts: Sequence[int]) -> Iterator[Span]:
             yield first, last
 
 
-def _phrases(low: str, spans: Sequence[Span], places: list[int]) -> Iterator[Span]:
+def _phrases(low: str, spans: Sequence[Span], positions: list[int]) -> Iterator[Span]:
     """The phrases in a row of listed words."""
     parts = [
         found
         for first, last in _parted_alike(low, spans)
-        for found in _phrase(low, spans[first:last], places[first:last])
+        for found in _phrase(low, spans[first:last], positions[first:last])
     ]
-    yield from parts or _phrase(low, spans, places)
+    yield from parts or _phrase(low, spans, positions)
 
 
-def _phrase(low: str, spans: Sequence[Span], places: list[int]) -> Iterator[Span]:
+def _phrase(low: str, spans: Sequence[Span], positions: list[int]) -> Iterator[Span]:
     named = _after_name(low, spans)
-    if named is not None and _differ(places[named:], _FEWEST_DIFFERENT_NAMED):
+    if named is not None and _differ(positions[named:], _FEWEST_DIFFERENT_NAMED):
         yield spans[named][0], spans[-1][1]
         return
     # The text may go on with listed words.
-    for size in (each for each in _LEGAL if each <= len(places)):
-        for first in dict.fromkeys((0, len(places) - size)):
+    for size in (each for each in _LEGAL if each <= len(positions)):
+        for first in dict.fromkeys((0, len(positions) - size)):
             last = first + size
-            if not _is_phrase(low, spans[first:last], places[first:last]):
+            if not _is_phrase(low, spans[first:last], positions[first:last]):
                 continue
             begin, end = spans[first][0], spans[last - 1][1]
-            if _is_hinted(low, begin, end) or _stands_out(low, spans, places, first, last):
+            if _is_hinted(low, begin, end) or _stands_out(low, spans, positions, first, last):
                 yield begin, end
                 return
 
@@ -191,24 +191,28 @@ def _is_hinted(low: str, begin: int, end: int) -> bool:
     return any(re.search(f"{_NAMES}|{_HINTS}", each) for each in (before, after))
 
 
-def _differ(places: list[int], fewest: float) -> bool:
+def _differ(positions: list[int], fewest: float) -> bool:
     """Whether a row is more than `test test ... junk`, a common example."""
-    return len(set(places)) >= fewest * len(places)
+    return len(set(positions)) >= fewest * len(positions)
 
 
-def _is_phrase(low: str, spans: Sequence[Span], places: list[int]) -> bool:
-    if not _differ(places, _FEWEST_DIFFERENT):
+def _is_phrase(low: str, spans: Sequence[Span], positions: list[int]) -> bool:
+    if not _differ(positions, _FEWEST_DIFFERENT):
         return False
-    return _has_checksum(places) or _is_electrum(" ".join(low[begin:end] for begin, end in spans))
+    return _has_checksum(positions) or _is_electrum(
+        " ".join(low[begin:end] for begin, end in spans)
+    )
 
 
-def _stands_out(low: str, spans: Sequence[Span], places: list[int], first: int, last: int) -> bool:
+def _stands_out(
+    low: str, spans: Sequence[Span], positions: list[int], first: int, last: int
+) -> bool:
     """Whether the words from FIRST to LAST, with a valid checksum, are a phrase without a name.
 
     One in 16 rows of 12 words has a valid checksum by chance. But no other text has such a row that
     is a list from end to end: none was found in 36 MB of Markdown, tags and vocabulary included.
     """
-    steps = list(pairwise(places[first:last]))
+    steps = list(pairwise(positions[first:last]))
     if sum(one < two for one, two in steps) > _MOST_RISING * len(steps):
         return False
     if last - first >= _MANY:
@@ -229,14 +233,14 @@ def _gaps(low: str, spans: Sequence[Span]) -> set[str]:
     return {re.sub(",? and ", ", ", gap) for gap in broken}
 
 
-def _has_checksum(places: list[int]) -> bool:
+def _has_checksum(positions: list[int]) -> bool:
     """Whether the last bits of a phrase are the first ones of the SHA-256 of the others."""
     from hashlib import sha256
 
-    check = len(places) // 3
+    check = len(positions) // 3
     number = 0
-    for place in places:
-        number = number << 11 | place
+    for position in positions:
+        number = number << 11 | position
     entropy = (number >> check).to_bytes(check * 4, "big")
     return sha256(entropy).digest()[0] >> (8 - check) == number & ((1 << check) - 1)
 

@@ -58,7 +58,7 @@ _OTHER = (
     r"|\b(?:txn?s?|root|merkle|image|block|blob|topic|slot|storage|proof|salt|nonce|id)\b"
 )
 # Words before the id of a commit.
-_PLACE = r"\b(?:in|by|at|see|since|via|from|merged)[\s`\"'(]*$"
+_BEFORE_COMMIT = r"\b(?:in|by|at|see|since|via|from|merged)[\s`\"'(]*$"
 _CLAUSE_END = r";|[.!?](?=\s)|[\u3002\uff01\uff1b\uff1f]"
 _MARKUP = " \t\r>*_-+\"'`|(#"
 _LISTED = _MARKUP + "\n0123456789.):[],"
@@ -96,11 +96,11 @@ def _clause_before(low: str, at: int) -> str:
     """The clause before AT; for a value on its own line, with the label above it."""
     start = max(0, at - _LOOKED_AT)
     line = max(start, low.rfind("\n", start, at) + 1)
-    said = re.sub(_NUMBER, "", low[line:at])
-    is_bare = not said.strip(_MARKUP) and "|" not in said  # a table has its heads: `_in_column`
-    if is_bare or re.fullmatch(_ITEM, said):
-        said = _label(low[max(0, line - _LOOKED_AT) : line]) + said
-    return re.split(_CLAUSE_END, said)[-1]
+    clause = re.sub(_NUMBER, "", low[line:at])
+    is_bare = not clause.strip(_MARKUP) and "|" not in clause  # a table has its heads: `_in_column`
+    if is_bare or re.fullmatch(_ITEM, clause):
+        clause = _label(low[max(0, line - _LOOKED_AT) : line]) + clause
+    return re.split(_CLAUSE_END, clause)[-1]
 
 
 def _label(above: str) -> str:
@@ -137,7 +137,7 @@ def _names_key(clause: str, value: str) -> bool:
     ends = [found.end() for found in re.finditer(_OF_IT + _NAME, clause)]
     if ends and len(clause) - ends[-1] <= _REACH:
         between = clause[ends[-1] :]
-        if not re.search(_OTHER, between) and not re.search(_PLACE, between):
+        if not re.search(_OTHER, between) and not re.search(_BEFORE_COMMIT, between):
             return True
     initials = f"|{_INITIALS}" if value.startswith("0x") else ""
     return re.search(f"(?:{_SHORT_NAME}{initials}){_TIE}", clause) is not None

@@ -1,1 +1,1 @@
-"""Formats of text: frontmatter, JSON, Markdown sections, conflict markers, three-way merging."""
+"""Formats of text: frontmatter, JSON, `.env`, conflict markers, three-way merge, display."""

@@ -27,9 +27,9 @@ def values(text: str) -> dict[str, str]:
 
 def copies(text: str, settings: Mapping[str, str]) -> Iterator[tuple[int, str]]:
     """Yield the lines of TEXT with a value of SETTINGS, each with its variable."""
-    wanted = {key: value for key, value in settings.items() if _is_specific(value)}
+    specific = {key: value for key, value in settings.items() if _is_specific(value)}
     for number, line in enumerate(text.split("\n"), 1):
-        for key, value in wanted.items():
+        for key, value in specific.items():
             if value in line and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", line):
                 yield number, key
 

@@ -115,8 +115,8 @@ def set_field(text: str, key: str, value: str | Sequence[str]) -> str:
         changed = _with_new_block(text, key, value)
     check(changed)
     # Read back: no write is better than a wrong one.
-    found, wanted = read(changed).get(key), value if isinstance(value, str) else list(value)
-    if found != wanted and not (_is_day(str(wanted)) and str(found) == wanted):
+    found, expected = read(changed).get(key), value if isinstance(value, str) else list(value)
+    if found != expected and not (_is_day(str(expected)) and str(found) == expected):
         raise _refused(
             2,
             "not-settable",

@@ -1,1 +1,1 @@
-"""Messages in batches, which of them are summarised, and the summaries of compactions."""
+"""Messages in batches, ranges of summarised messages, and summaries of compactions."""
