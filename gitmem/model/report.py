@@ -25,7 +25,7 @@ MOST = 10
 """How many of the oldest and largest files a report names."""
 NAMED = 5
 """How many names a sentence lists."""
-APPLY = call("consolidate", apply=True)
+APPLY = Hint(call("consolidate", apply=True))
 
 
 class Totals(Record):

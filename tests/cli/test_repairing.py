@@ -332,7 +332,7 @@ def test_a_kept_commit_that_is_not_known_or_not_clear_is_an_error(
     assert gitmem("kept", verb, "").code == 2
     for unknown in ("none", "../main", "refs/heads/main", "HEAD~9", "\n", "-1"):
         said = gitmem("kept", verb, "--", unknown)
-        assert (said.code, "hint: list them: `gitmem kept`" in said.err) == (3, True)
+        assert (said.code, "hint: `gitmem kept` lists the kept commits" in said.err) == (3, True)
     many = [gone, *(write_twin(files, gone[:1]) for _ in range(2))]
     said = gitmem("kept", verb, gone[:1])
     assert (said.code, f"3 kept commits begin with '{gone[:1]}'" in said.err) == (2, True)

@@ -611,8 +611,8 @@ SLOW = [
     Mutation(
         "Z47",
         "gitmem/memory/curate/consolidate.py",
-        "return Plan((*logged, ",
-        "return Plan((*logged[:0], ",
+        "return Plan((Step({log.path: log.data}, note), *steps), done)",
+        "return Plan((*steps,), done)",
     ),
     Mutation(
         "V39",
