@@ -56,11 +56,6 @@ class HeldVersion(Record):
     at: str = ""
     bytes: int | None = None
 
-    @property
-    def name(self) -> str:
-        """The name by which `held` commands find it: its id, or its path."""
-        return self.id or self.path
-
 
 class HeldShown(Record):
     """A held version, with what looks like a credential masked."""
@@ -157,6 +152,11 @@ def _in_worktree(group: Group, each: HeldEdit) -> HeldVersion:
 def _aside(each: SetAside) -> HeldVersion:
     location = str(each.content)
     return HeldVersion(each.path, each.rule, True, location, each.id, each.at, size_of(location))
+
+
+def _name(version: HeldVersion) -> str:
+    """The name by which `held` commands find it: its id, or its path."""
+    return version.id or version.path
 
 
 def find_held(group: Group, what: str) -> HeldVersion:
@@ -302,9 +302,9 @@ def _masked(
             f"masking the credentials of {version.path!r} is not enough: {why}",
             hint=Hint(
                 "look at it: ",
-                call("held show", version.name),
+                call("held show", _name(version)),
                 "; to commit it as it is: ",
-                call("held accept", version.name),
+                call("held accept", _name(version)),
             ),
             rule=rule or version.rule,
         )
@@ -354,8 +354,8 @@ def _better_name(path: str) -> str:
 
 
 def _cannot_enter(group: Group, version: HeldVersion) -> Refused:
-    stay = Hint("to leave it on disk: ", call("held ignore", version.name))
-    show = Hint("look at it: ", call("held show", version.name))
+    stay = Hint("to leave it on disk: ", call("held ignore", _name(version)))
+    show = Hint("look at it: ", call("held show", _name(version)))
     rest = stay if _can_ignore(group, version) else show
     return Refused(
         f"git cannot take {version.path!r}: {version.rule}",
@@ -373,7 +373,7 @@ def held_drop(group: Group, what: str, *, reason: str = "") -> HeldDropped:
         in_git = any(writer.repository.snapshot().files(version.path))
         back = in_git and not version.set_aside
         aside = _move_aside(writer, version, in_git) if not version.set_aside else None
-        aside = aside or HeldFolder(group.gitdir).find(version.name)
+        aside = aside or HeldFolder(group.gitdir).find(_name(version))
         if aside is None:
             raise _not_moved(version, writer.pending)
         why = Dropping(group.who.agent, group.now(), reason, not version.set_aside)
