@@ -148,7 +148,7 @@ NO_GROUP = {
     "capture_edits", "age_of", "aged_entries", "ageing_files", "applied", "archive_files",
     "capture_paths", "hold_lock", "resolve_edits", "target_paths",
     "arrival_of", "by_day", "cache_of", "changed_at", "check_no_archive", "check_path_free",
-    "check_states", "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
+    "check_states", "check_target", "checked", "checked_edit", "choose", "choose_layout",
     "confirmed_files", "dated_part", "dates_at", "dates_of", "day_log", "decoded", "describe",
     "describe_change", "digest_of", "digest_of_pages", "does_age", "draw", "duplicates",
     "effect_of", "encoded", "ended", "entries_in", "entries_with_dates", "entry_files", "entry_of",
@@ -160,10 +160,10 @@ NO_GROUP = {
     "past_logs", "plan_commits", "look_up", "apply_all", "apply_one", "problem_of",
     "read_folder", "read_history",
     "remarks_on", "report_on", "rolled_layer", "rolled_layers", "scan_edits", "version_in",
-    "settings_in", "shelf_of", "archive_paths", "shipped", "shipped_layout", "source_folder",
-    "starter_files", "find_unchanged", "text_at", "text_bytes", "time_now", "told",
+    "settings_in", "archive_paths", "shipped", "shipped_layout", "source_folder",
+    "starter_files", "find_unchanged", "text_at", "text_bytes", "time_now",
     "job_outcome", "read_plan", "as_facts",
-    "version", "version_at", "versions", "why", "why_not", "written_then", "zone_of",
+    "version_at", "versions", "why", "why_not", "written_then", "zone_of",
     "zone_problem", "zone_then",
     "action_required", "at_commits", "check_layers", "drop_lease",
     "new_token", "pending_numbers", "read_checkpoint", "read_lease", "checkpoint_state",
@@ -180,6 +180,7 @@ NO_GROUP = {
     "with_zone",
     "exclusion", "forget_live", "has_held", "remember_unchanged", "live_sessions", "note_live",
     "unchanged_group", "state_of",
+    "source_paths", "version_row", "is_file", "journal_of", "problems_text", "title_taken",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
