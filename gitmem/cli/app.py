@@ -91,7 +91,7 @@ def _no_such_command(ctx: click.Context, name: str, known: Sequence[str]) -> cli
 
     near = get_close_matches(name, known)
     meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return click.UsageError(f"there is no command {name!r}{meant}", ctx)
+    return click.UsageError(f"no command {name!r}{meant}", ctx)
 
 
 class TextCommand(Command):
@@ -261,6 +261,6 @@ def app(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         if context.ensure_object(Invocation).flags.json:
-            context.fail("there is no command")
+            context.fail("no command given")
         click.echo(context.get_help(), err=True)
         context.exit(boundary.USAGE)

@@ -105,7 +105,7 @@ def _understood(error: BaseException) -> BaseException:
         os.getcwd()
     except FileNotFoundError:
         return errors.FolderGone(
-            "the current folder was removed, and this command needs to know where it is",
+            "the current folder was removed",
             hint="go to another folder with `cd`, or use -g NAME and absolute paths",
         )
     except OSError:

@@ -111,16 +111,16 @@ def _complete_group(
 
 
 GLOBAL_OPTIONS = (
-    _kept("--store", metavar="DIR", help="The store  [env: GITMEM_HOME]"),
+    _kept("--store", metavar="DIR", help="Folder of the store  [env: GITMEM_HOME]"),
     _kept(
         "-g",
         "--group",
         metavar="NAME",
-        help="The group  [env: GITMEM_GROUP; default: main]",
+        help="Name of the group  [env: GITMEM_GROUP; default: main]",
         shell_complete=_complete_group,
     ),
-    _kept("--json", is_flag=True, help="Answer with one JSON document"),
-    _kept("-q", "--quiet", is_flag=True, help="Print nothing but data and errors"),
+    _kept("--json", is_flag=True, help="Print one JSON document"),
+    _kept("-q", "--quiet", is_flag=True, help="Print only data and errors"),
 )
 """The options that every command takes, before or after its name."""
 
@@ -128,9 +128,9 @@ GLOBAL_OPTIONS = (
 def as_somebody(function: Function) -> Function:
     """Add the options that say in whose name a commit is made."""
     for name, metavar, line in (
-        ("--source", "TEXT", "Where this comes from"),
-        ("--session", "ID", "The session  [env: GITMEM_SESSION]"),
-        ("--agent", "NAME", "Who does this  [env: GITMEM_AGENT]"),
+        ("--source", "TEXT", "Source, recorded in the history"),
+        ("--session", "ID", "Session, recorded in the history  [env: GITMEM_SESSION]"),
+        ("--agent", "NAME", "Agent, recorded in the history  [env: GITMEM_AGENT]"),
     ):
         kept = _kept(name, metavar=metavar, help=line)
         function = option(*kept.names, **kept.attributes)(function)
@@ -142,9 +142,9 @@ def path_argument(name: str = "path", **attributes: Any) -> Callable[[Function],
     return argument(name, shell_complete=_complete_path, callback=not_empty, **attributes)
 
 
-reason = option("--reason", metavar="TEXT", default="", help="Why, for the history")
-at = named("--at", metavar="MOMENT", help="As of a commit, a tag or a date")
-allow_policy = option("--allow-policy", is_flag=True, help="Also what the layer keeps from change")
+reason = option("--reason", metavar="TEXT", default="", help="Reason, recorded in the history")
+at = named("--at", metavar="MOMENT", help="Show the state at a commit, a tag or a date")
+allow_policy = option("--allow-policy", is_flag=True, help="Override the layer's write policy")
 """For commands that a layer's policy can stop."""
 allow_secret = option(
     "--allow-secret",
@@ -219,6 +219,8 @@ def fields_of(given: tuple[str, ...]) -> dict[str, str]:
     for each in given:
         name, equals, value = each.partition("=")
         if not equals or not name.strip():
-            raise BadInput(f"{each!r} sets no field", hint="write it as --set Status=active")
+            raise BadInput(
+                f"{each!r} is not of the form FIELD=VALUE", hint="write it as --set Status=active"
+            )
         found[name.strip()] = value.strip()
     return found

@@ -69,7 +69,7 @@ def _moment(number: int, text: str) -> datetime:
     except ValueError as error:
         from gitmem.model.secrets.find import redacted_quote
 
-        raise _bad(number, f"'at' is {redacted_quote(text)}, which is no ISO time", SAID) from error
+        raise _bad(number, f"'at' is {redacted_quote(text)}, not an ISO time", SAID) from error
 
 
 def _edit(number: int, line: bytes) -> Edit:
@@ -107,9 +107,9 @@ def _parsed(number: int, line: bytes, example: str = EXAMPLE) -> dict[str, objec
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:  # also for bytes that are no UTF-8
-        raise _bad(number, f"this is no JSON ({error})", example) from error
+        raise _bad(number, f"invalid JSON ({error})", example) from error
     if not isinstance(found, dict):
-        raise _bad(number, "this is no JSON object", example)
+        raise _bad(number, "not a JSON object", example)
     return found
 
 
@@ -144,7 +144,7 @@ STDIN = "-"
 def read_stdin(what: str, hint: str) -> bytes:
     """Standard input to its end, but never what somebody would have to type first."""
     if sys.stdin is None or sys.stdin.isatty():
-        raise BadInput(f"there is no {what}: standard input is a terminal", hint=hint)
+        raise BadInput(f"no {what} given: standard input is a terminal", hint=hint)
     source: BinaryIO = sys.stdin.buffer
     return source.read()
 

@@ -92,7 +92,7 @@ class Invocation:
         linked = self.store.linked(folder)
         if not linked and self.store.requires_group:
             raise BadInput(
-                "this store wants every command to name its group",
+                "this store requires the name of a group",
                 hint=Hint(
                     "add -g NAME, set GITMEM_GROUP, or link this folder: ",
                     Call("link", (".",), group="NAME"),

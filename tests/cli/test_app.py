@@ -150,7 +150,7 @@ def test_a_missing_group_is_told_with_those_there_are(gitmem: Run) -> None:
 
     assert said.code == 3
     assert "main" in said.err
-    assert "gitmem init -g resaerch" in said.err
+    assert "gitmem -g resaerch init" in said.err
 
 
 def test_a_store_may_want_its_group_named(gitmem: Run, home: Path) -> None:

@@ -43,8 +43,8 @@ def test_a_batch_may_come_from_a_file(gitmem: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("second", "said"),
     [
-        ("{", "no JSON"),
-        ("[]", "no JSON object"),
+        ("{", "invalid JSON"),
+        ("[]", "not a JSON object"),
         ('{"path": "a.md"}', "'text' is missing"),
         ('{"text": "x"}', "'path' is missing"),
         ('{"path": "a.md", "txt": "x"}', "unknown key 'txt'"),

@@ -134,7 +134,7 @@ def test_a_move_as_a_document(memory: Run) -> None:
     [
         (("ideas#try-glaem", "decisions"), 3, "did you mean Try gleam (#try-gleam)?"),
         (("ideas", "decisions"), 2, "is not the address of an entry"),
-        (("ideas#try-gleam", "decisions", "--set", "Status"), 2, "sets no field"),
+        (("ideas#try-gleam", "decisions", "--set", "Status"), 2, "FIELD=VALUE"),
         (("ideas#try-gleam", "decisions", "--set", "Status="), 2, "has no value"),
         (("ideas#try-gleam", ""), 2, "it is empty"),
         (("ideas#try-gleam", "../x.md"), 5, ".."),

@@ -61,7 +61,7 @@ def test_json_has_every_key(aged: Run) -> None:
 def test_what_has_faded_comes_with_the_command_for_it(aged: Run) -> None:
     said = aged("freshness", GITMEM_NOW="2026-03-01T12:00:00Z")
 
-    assert said.err.endswith("; still true: gitmem confirm facts/tea.md\n")
+    assert said.err.endswith("; still accurate: gitmem confirm facts/tea.md\n")
 
 
 def test_lines_are_shown_with_their_dates(aged: Run) -> None:
@@ -85,4 +85,4 @@ def test_a_group_without_ages_says_so(gitmem: Run) -> None:
     said = gitmem("freshness")
 
     assert (said.code, said.out) == (0, "")
-    assert said.err == "note: there is no entry that ages yet\n"
+    assert said.err == "note: no entries that age yet\n"

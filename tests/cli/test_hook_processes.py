@@ -70,7 +70,7 @@ def test_what_is_no_json_is_told_without_a_trace(tmp_path: Path) -> None:
     done = run(tmp_path, "hook", "stop", heard="no json")
 
     assert done.returncode == 1
-    assert "no JSON object" in done.stderr
+    assert "not a JSON object" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -197,4 +197,4 @@ def test_neither_a_moment_nor_a_file_is_not_found(told: Run) -> None:
     assert "neither a moment nor a file" in said.err
     assert told("diff", "yesterdya", "state.md").code == 3
     assert told("diff", "HEAD", "HEAD", "HEAD", "state.md").code == 2
-    assert "nothing differs" in told("diff").err
+    assert "no differences" in told("diff").err

@@ -64,7 +64,7 @@ def test_words_need_no_quotes_and_may_begin_with_a_dash(birds: Run) -> None:
 def test_nothing_found_is_said_and_is_no_error(birds: Run) -> None:
     said = birds("search", "zeppelin")
 
-    assert (said.code, said.out, said.err) == (0, "", "note: nothing was found\n")
+    assert (said.code, said.out, said.err) == (0, "", "note: no hits\n")
     assert birds("search", "zeppelin", "--json").document["hits"] == []
     assert "no word in it" in birds("search", "???").err
 

@@ -49,7 +49,7 @@ class TestAdding:
 
         assert run("transcript", "add", "--batch", str(tmp_path / "lines")).code == 0
         missing = run("transcript", "add", "--batch", str(tmp_path / "none"))
-        assert (missing.code, "cannot be read" in missing.err) == (2, True)
+        assert (missing.code, "cannot read" in missing.err) == (2, True)
 
     def test_a_time_and_an_id_can_be_named(self, run: Run) -> None:
         run("init")
@@ -65,8 +65,8 @@ class TestAdding:
     @pytest.mark.parametrize(
         ("line", "why"),
         [
-            ("nonsense", "line 2: this is no JSON"),
-            ("[1]", "line 2: this is no JSON object"),
+            ("nonsense", "line 2: invalid JSON"),
+            ("[1]", "line 2: not a JSON object"),
             ('{"chat": "c", "from": "x"}', "line 2: 'text' is missing"),
             ('{"chat": "c", "from": "x", "text": "t", "who": "y"}', "line 2: unknown key 'who'"),
             ('{"chat": 1, "from": "x", "text": "t"}', "line 2: 'chat' must be a text"),

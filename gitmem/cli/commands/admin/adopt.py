@@ -29,22 +29,22 @@ SECRET = "secret: "
 
 @declare("adopt")
 @argument("folder", metavar="DIR", type=click.Path(), callback=not_empty)
-@named("--layout", metavar="NAME", help="What kind of memory it is, where it cannot be recognised")
+@named("--layout", metavar="NAME", help="Layout, if gitmem does not recognise it")
 @option("--in-place", is_flag=True, help="Make DIR itself the group's work tree")
-@option("--dry-run", is_flag=True, help="Only say what would be done")
+@option("--dry-run", is_flag=True, help="List what would change, and change nothing")
 @as_somebody
 def adopt_command(
     call: Invocation, folder: str, layout: str | None, in_place: bool, dry_run: bool
 ) -> None:
-    """Take an existing memory folder into a group
+    """Import an existing memory folder into a group
 
-    The folder is copied, never moved, and its files stay as they are, byte for byte. Its own git
-    history comes along; without one, commits are dated by when the files were last changed. What
-    may not enter git (a secret, a link, a file too big) is left out and named. Of a folder that
-    also holds sources of a program, only the files that the layout names are copied.
+    Copies the folder, byte for byte, and leaves the original alone. Imports its git history, too;
+    without one, commits get the modification times of the files. Lists the files that a guard
+    refuses (a secret, a link, a file that is too big) and leaves them out. If the folder also holds
+    source code, only the files that the layout names are copied.
 
-    With --in-place DIR stays where it is and is under history from then on. It may be a workspace:
-    only the files that the layout names are memory, and everything else in DIR is left alone.
+    With --in-place, DIR itself becomes the group's work tree. It may be a workspace: only the files
+    that the layout names are memory, and gitmem leaves everything else in DIR alone.
 
     A time zone (TZ) in the .env of DIR, or beside it, becomes that of the group.
 

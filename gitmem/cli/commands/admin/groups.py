@@ -152,14 +152,14 @@ def _now_at(call: Invocation, removed: GroupRemoved, folder: str) -> str:
 
 @declare("link")
 @argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
-@option("--remove", is_flag=True, help="Let the folder use no group of its own")
+@option("--remove", is_flag=True, help="Remove the link of the folder")
 def link_command(call: Invocation, *, folder: Path | None, remove: bool) -> None:
-    """Say which group a project folder uses
+    """Choose the group of a project folder
 
-    A command without -g, in that folder or below it, then acts on that group, and so do the hooks
-    of an agent that works there. GITMEM_GROUP still comes first. Without -g this shows all links.
-    Agent hosts that gitmem is installed in learn of it: the answer names the files that change.
-    --remove also declines a link to the group of an agent host's own memory.
+    Commands without -g in that folder or below it, and the hooks of an agent that works there, then
+    act on that group. GITMEM_GROUP takes precedence. Without -g this lists all links. The settings
+    of agent hosts are updated, and the output lists the changed files. --remove also keeps the
+    folder from being linked to the group of an agent host's own memory.
 
     \b
     Examples:

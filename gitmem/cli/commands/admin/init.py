@@ -21,21 +21,23 @@ STANDARD = "standard"
 
 @declare("init")
 @option(
-    "--worktree", metavar="DIR", help="Keep the files here, where an agent already has its memory"
+    "--worktree",
+    metavar="DIR",
+    help="Folder for the group's files, such as an agent's memory folder",
 )
 @option(
     "--layout",
     metavar="NAME",
-    help="standard (the default), zylos, arizuko, soul, nano, claude-code, ./folder, or none",
+    help="Layout: standard (default), zylos, arizuko, soul, nano, claude-code, ./folder, or none",
 )
 @as_somebody
 def init_command(call: Invocation, worktree: str | None, layout: str | None) -> None:
     """Create a store and a group
 
-    Does nothing where both exist: it is safe to call at every start, and from several processes.
-    A layout says which kinds of memory a group has; it is kept in the group's gitmem.yaml. A group
-    that has none yet gets one when --layout names it. Where you moved a group's folder, --worktree
-    says where it is now; where you lost it, the old place gets its files back.
+    Does nothing if both exist: you can run it at every start, and from several processes. A layout
+    defines the layers of a group and is stored in the group's gitmem.yaml. --layout gives one to a
+    group that has none. If you moved a group's folder, pass its new path as --worktree; if you lost
+    it, pass the old path to get the files back.
 
     \b
     Examples:

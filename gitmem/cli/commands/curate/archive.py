@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @declare("archive")
 @path_argument("things", metavar="[ADDRESS|PATH]...", nargs=-1)
-@option("--list", "listing", is_flag=True, help="Show what is in the archive")
-@option("--dry-run", is_flag=True, help="Only say what would be moved")
+@option("--list", "listing", is_flag=True, help="List the archive")
+@option("--dry-run", is_flag=True, help="List what would move, and move nothing")
 @reason
 @as_somebody
 @allow_policy
@@ -38,11 +38,11 @@ def archive_command(
 ) -> None:
     """Move entries and files to the archive, or list it
 
-    ADDRESS is as `gitmem entries` lists it. All that is named goes as one commit, line for line: an
-    entry behind those that its file has sent there before, a file or folder to the same path below
-    archive/. Nothing is ever deleted; `gitmem restore` brings it back.
+    `gitmem entries` lists addresses. Everything moves in one commit, line for line: an entry to the
+    end of its archive file, a file or folder to the same path below archive/. Nothing is deleted;
+    `gitmem restore` brings it back.
 
-    With --list, each line has what is archived, since when, by whom, from where, and why.
+    With --list, each line has the time, the agent, the address, the origin and the reason.
 
     \b
     Examples:

@@ -26,12 +26,12 @@ SEED = "seed"
 
 
 @declare("consolidate")
-@option("--apply", is_flag=True, help="Archive old logs, and entries that are past and faded")
-@named("--plan", metavar="FILE", help="Carry out decisions, NDJSON; - for standard input")
-@option("--dry-run", is_flag=True, help="Only say what would be done")
-@named("--base", metavar="COMMIT", help="The commit that the plan is about")
+@option("--apply", is_flag=True, help="Archive old logs and outdated entries")
+@named("--plan", metavar="FILE", help="Apply decisions from NDJSON lines; - reads stdin")
+@option("--dry-run", is_flag=True, help="List what would change, and change nothing")
+@named("--base", metavar="COMMIT", help="Commit on which the plan is based")
 @named("--keys", metavar="seed", help="Give the JSON report the keys of zylos' consolidate.js")
-@option("--skip-changed", is_flag=True, help="Leave out decisions on what changed since")
+@option("--skip-changed", is_flag=True, help="Skip decisions on entries that changed since")
 @at
 @reason
 @as_somebody
@@ -47,18 +47,18 @@ def consolidate_command(
     at: str | None,
     reason: str,
 ) -> None:
-    """Report what is too big, faded or past, and put it in order
+    """Report what needs curating, and archive outdated entries
 
-    Alone it reports and changes nothing: files over budget, what --apply would archive, entries to
-    confirm, rewrite or archive, entries that stand twice.
+    Without options it only reports: files over budget, what --apply would archive, entries to
+    confirm, rewrite or archive, and duplicate entries.
 
     --apply does what can be done automatically. It archives logs older than 30 days, and entries
     with a final status (such as completed or superseded) that have not changed for 30 days; never
     one of importance 1 or 2, and never one for its age alone. Each kind is one commit.
 
-    --plan lands what somebody decided, as one commit or not at all. Each line is a JSON object:
-    confirm, archive, update, move, merge-entries or keep, as docs/consolidation.md has them. The
-    report names the commit that it is about; what was changed since then is a conflict.
+    --plan applies decisions as one commit, all or nothing. Each line is a JSON object: confirm,
+    archive, update, move, merge-entries or keep; see docs/consolidation.md. The report names the
+    commit that it is based on; a decision on an entry that changed since is a conflict.
 
     \b
     Examples:
@@ -77,7 +77,7 @@ def consolidate_command(
     elif apply:
         _apply(call, **options)
     elif dry_run:
-        raise BadInput("a report changes nothing anyway", hint="add --apply, or --plan FILE")
+        raise BadInput("--dry-run needs --apply or --plan", hint="add --apply, or --plan FILE")
     else:
         _report(call, at, keys)
 
@@ -85,11 +85,11 @@ def consolidate_command(
 def _check_together(apply: bool, plan: str | None, at: str | None, about_a_plan: bool) -> None:
     """Refuse options that make no sense together."""
     if apply and plan is not None:
-        raise BadInput("--apply and --plan are two things", hint="do one after the other")
+        raise BadInput("--apply and --plan exclude each other", hint="run one after the other")
     if at and (apply or plan is not None):
-        raise BadInput("the past cannot be changed", hint="--at goes with the report alone")
+        raise BadInput("--at works only with the report", hint="leave out --apply and --plan")
     if about_a_plan and plan is None:
-        raise BadInput("--base and --skip-changed are about a plan", hint="add --plan FILE")
+        raise BadInput("--base and --skip-changed need --plan", hint="add --plan FILE")
 
 
 def _check_keys(call: Invocation, keys: str | None, *, report: bool) -> None:
@@ -167,7 +167,7 @@ def _plan_text(plan: str) -> bytes:
         return Path(plan).read_bytes()
     except OSError as error:
         raise BadInput(
-            f"{plan} cannot be read: {error.strerror}", hint="name a file of decisions"
+            f"cannot read {plan!r}: {error.strerror}", hint="name a file of decisions"
         ) from error
 
 

@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
 
 @declare("snapshot")
-@option("--force", is_flag=True, help="Also if there is one of today, which is kept as -1")
+@option(
+    "--force", is_flag=True, help="Take another snapshot today; the earlier one is renamed to -1"
+)
 @reason
 @as_somebody
 def snapshot_command(call: Invocation, force: bool, reason: str) -> None:
-    """Tag what memory holds today
+    """Tag the current state of memory
 
-    Edits that are not captured yet are captured first. There is one snapshot for each local day on
-    which something changed; any command that takes a moment takes its name.
+    Captures edits first. Takes one snapshot for each local day with changes. Any command that takes
+    a moment accepts the name of a snapshot.
 
     \b
     Examples:
@@ -63,7 +65,7 @@ def _snapshot_lines(call: Invocation, done: Snapshotted) -> Iterator[str]:
 
 
 @declare("snapshots")
-@option("-n", "--limit", metavar="N", type=Whole(0), default=0, help="The newest N")
+@option("-n", "--limit", metavar="N", type=Whole(0), default=0, help="Show only the newest N")
 def snapshots_command(call: Invocation, limit: int) -> None:
     """List the snapshots
 
@@ -107,10 +109,10 @@ def _snapshot_table(
 @reason
 @as_somebody
 def rotate_command(call: Invocation, reason: str) -> None:
-    """Begin the log of a new day
+    """Start the log of a new day
 
-    A log of a day that is over moves to its date, with all its history, and a fresh one is made.
-    A log of today stays as it is.
+    Moves the log of a past day to the file of its date, with its history, and starts a new one.
+    Leaves a log of today alone.
 
     \b
     Examples:

@@ -19,18 +19,17 @@ if TYPE_CHECKING:
 
 
 @declare("maintain")
-@option("--all", "everywhere", is_flag=True, help="Every group of the store, one by one")
-@option("--dry-run", is_flag=True, help="Only say what is due")
+@option("--all", "everywhere", is_flag=True, help="Maintain every group of the store")
+@option("--dry-run", is_flag=True, help="List what is due, and do nothing")
 @as_somebody
 def maintain_command(call: Invocation, everywhere: bool, dry_run: bool) -> int:
-    """Do everything that is due
+    """Run all due jobs: capture, rotate, snapshot, verify, pack
 
-    Finishes interrupted writes, captures edits, migrates old files where the layout says how,
-    rotates logs, makes the snapshot of the day and missing ones, and the report of the week, reads
-    back what was written since the last time, packs objects when there are many, writes a
-    commit-graph for git, and brings installed skills up to date. It can be run at any time and as
-    often as you like: from cron, from a hook, by hand. A step that fails stops no other; the exit
-    code is the highest of their codes. `gitmem status` shows the last run.
+    Recovers interrupted writes, captures edits, migrates old files, rotates logs, takes the
+    snapshot of the day and missing ones, writes the report of the week, verifies new objects, packs
+    the repository, writes a commit-graph for git, and updates installed skills. You can run it at
+    any time, as often as you like. A failing step does not stop the others; the exit code is the
+    highest of their codes. `gitmem status` shows the last run.
 
     \b
     Examples:

@@ -17,15 +17,14 @@ if TYPE_CHECKING:
 
 
 @declare("migrate")
-@option("--dry-run", is_flag=True, help="Only say what would be done")
+@option("--dry-run", is_flag=True, help="List what would change, and change nothing")
 @reason
 @as_somebody
 def migrate_command(call: Invocation, dry_run: bool, reason: str) -> None:
-    """Bring old files into the form of the layout
+    """Convert old files to the form of the layout
 
-    What that is stands under `migrate` in gitmem.yaml: a file of an old name gets its new one, and
-    sections that belong elsewhere move there, with one line left behind that says so. No line is
-    lost, and a second run does nothing.
+    Follows `migrate` in gitmem.yaml: renames files with old names, and moves sections to the file
+    where they belong, leaving a line that says so. No line is lost, and a second run does nothing.
 
     \b
     Examples:

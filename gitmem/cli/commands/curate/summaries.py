@@ -40,12 +40,12 @@ ASK = Hint("see what is due with ", Call("rollup", options=(("due", True),)), ";
 @argument("type", required=False, callback=not_empty, metavar="[week|month]")
 @argument("period", required=False, callback=not_empty)
 @argument("text", required=False)
-@option("--due", is_flag=True, help="List what is over and has no summary yet")
+@option("--due", is_flag=True, help="List past weeks and months without a summary")
 @option("--no-text", is_flag=True, help="With --due: leave out the texts of the pages")
-@named("--layer", metavar="NAME", help="The journal that is meant")
-@option("--summary", metavar="TEXT", help="The one line that a prompt shows")
-@named("--if-match", metavar="DIGEST", help="Fail unless these are the pages")
-@option("--dry-run", is_flag=True, help="Only say what would be done")
+@named("--layer", metavar="NAME", help="Journal to summarise")
+@option("--summary", metavar="TEXT", help="One line for prompts")
+@named("--if-match", metavar="DIGEST", help="Fail if the pages have changed since --due")
+@option("--dry-run", is_flag=True, help="List what would change, and change nothing")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
 @allow_secret
 @allow_markers
@@ -68,16 +68,15 @@ def rollup_command(
     allow_markers: bool,
     reason: str,
 ) -> None:
-    """Roll up the days of a week, or the weeks of a month
+    """Write the summary of a week or a month
 
-    --due lists the weeks and months that are over and have no summary yet; with --json it has the
-    texts of their pages, ready for a model. The layout says which journals are rolled up, and
-    whether their pages then go to the archive.
+    --due lists past weeks and months without a summary; with --json it includes the texts of their
+    pages, ready for a model. The layout defines which journals have summaries, and whether their
+    pages then move to the archive.
 
-    TEXT becomes the page of the week or month PERIOD (2026-W07, 2026-02), and its sources move, all
-    in one commit; without TEXT, or with -, standard input does. A month is made of the weeks whose
-    Monday falls in it, and is over with the last of them. Without --layer it is the journal whose
-    pages move.
+    Writes TEXT as the page of the week or month PERIOD (2026-W07, 2026-02) and moves its sources,
+    in one commit; without TEXT, or with -, reads standard input. A month consists of the weeks
+    whose Monday falls in it. The default layer is the journal whose pages move.
 
     \b
     Examples:
@@ -202,9 +201,9 @@ COMPACT_EXAMPLE = Hint(
 
 
 @declare("compact")
-@option("--summary", metavar="TEXT", help="What the next session has to know; - is stdin")
-@option("--daily", is_flag=True, help="Into the file of the day instead")
-@named("--at", metavar="TIME", help="When it was compacted, if not now")
+@option("--summary", metavar="TEXT", help="Summary for the next session; - reads stdin")
+@option("--daily", is_flag=True, help="Write to the file of the day instead")
+@named("--at", metavar="TIME", help="Time of the compaction (default: now)")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
 @allow_secret
 @allow_markers
@@ -221,10 +220,10 @@ def compact_command(
     allow_markers: bool,
     reason: str,
 ) -> None:
-    """Keep the summary of a session
+    """Store the summary of a session
 
-    So the next one can start fresh. It becomes a section `## Session Compaction <time>` at the end
-    of the file that the layout names. Without --summary, standard input is the summary.
+    Appends a section `## Session Compaction <time>` to the file that the layout names, so that the
+    next session can start fresh. Without --summary, reads the summary from standard input.
 
     \b
     Examples:

@@ -34,7 +34,7 @@ WRITE = 'write {path} --entry "TITLE" --set Status=active'
 
 @declare("entries")
 @argument("path", required=False, default="")
-@named("--status", metavar="STATUS", default=None, help="Only those with this status")
+@named("--status", metavar="STATUS", default=None, help="List only entries with this status")
 @at
 def entries_command(call: Invocation, path: str, status: str | None, at: str | None) -> None:
     """List entries: decisions, projects, preferences, ideas
@@ -88,12 +88,12 @@ def _nothing(call: Invocation, found: ListedEntries, path: str, status: str | No
 @reason
 @as_somebody
 def confirm_command(call: Invocation, things: tuple[str, ...], reason: str) -> None:
-    """Say that entries are still true
+    """Mark entries as still accurate
 
-    ADDRESS is as `gitmem entries` lists it, or the path of a note that ages. Today's date is
-    written into each, `- **Confirmed:**` in an entry and `confirmed:` in the frontmatter of a note,
-    as one commit for all: so they are fresh again, also to plain `git blame`. What does not grow
-    stale is refused.
+    ADDRESS is an address from `gitmem entries`, or the path of a note that ages. Writes today's
+    date into each, `- **Confirmed:**` in an entry and `confirmed:` in the frontmatter of a note, as
+    one commit, so that they are fresh again, also to plain `git blame`. Refuses targets that do not
+    age.
 
     \b
     Examples:
@@ -120,7 +120,13 @@ def _confirmed_lines(call: Invocation, done: Confirmed) -> Iterator[str]:
 @declare("move-entry")
 @argument("address", callback=not_empty)
 @argument("target", callback=not_empty)
-@option("--set", "fields", metavar="FIELD=VALUE", multiple=True, help="Set it on the way")
+@option(
+    "--set",
+    "fields",
+    metavar="FIELD=VALUE",
+    multiple=True,
+    help="Set a field of the entry; repeatable",
+)
 @reason
 @as_somebody
 @allow_policy
@@ -135,8 +141,8 @@ def move_entry_command(
 ) -> None:
     """Move an entry to another file
 
-    ADDRESS is as `gitmem entries` lists it, TARGET a file or a layer. Every line of the entry goes
-    along as it is; --set changes a field or adds one.
+    ADDRESS is an address from `gitmem entries`, TARGET a file or a layer. The entry moves line for
+    line; --set changes a field or adds one.
 
     \b
     Examples:

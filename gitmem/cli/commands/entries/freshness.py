@@ -22,17 +22,17 @@ BARS = {"active": "####", "aging": "###.", "fading": "##..", "stale": "#..."}
 
 @declare("freshness")
 @argument("path", required=False, default="")
-@named("--state", metavar="STATE,...", default=None, help="Only those in these states")
-@option("--lines", is_flag=True, help="Each line of the file PATH, as `git blame -w` has it")
+@named("--state", metavar="STATE,...", default=None, help="Show only entries in these states")
+@option("--lines", is_flag=True, help="Show each line of the file PATH, as `git blame -w` does")
 @at
 def freshness_command(
     call: Invocation, path: str, state: str | None, lines: bool, at: str | None
 ) -> None:
-    """Show how long ago each entry was last touched
+    """Show how long ago each entry last changed
 
-    An entry is touched when its meaning changes: not when it is moved, archived, restored, sorted
-    or given other blanks, and not when it is read. Under 7 days it is active, under 30 aging, up to
-    90 fading, then stale. Importance 1 and 2 are marked immune: age alone is no reason to look.
+    Only a change of meaning counts: moving, archiving, restoring, sorting, whitespace and reading
+    do not. Under 7 days an entry is active, under 30 aging, up to 90 fading, then stale. Entries of
+    importance 1 and 2 are marked immune: their age alone needs no attention.
 
     PATH is a layer, a file, a folder, a pattern or the address of one entry.
 
@@ -47,7 +47,7 @@ def freshness_command(
 
     if lines:
         if not path or state:
-            raise BadInput("--lines shows one file, whole", hint="name a file, and no --state")
+            raise BadInput("--lines needs a file and no --state", hint="name one file")
         with call.group() as group:
             dated = line_dates(group, path, at=at)
         call.answer(dated, _drawn_lines(call, dated), data=True)
@@ -88,7 +88,7 @@ def _row(entry: AgedEntry) -> tuple[str, ...]:
 
 def _summed(call: Invocation, found: Freshness, states: tuple[str, ...]) -> str:
     if not found.entries:
-        return f"nothing is {' or '.join(states)}" if states else "there is no entry that ages yet"
+        return f"nothing is {' or '.join(states)}" if states else "no entries that age yet"
     counts = {state: sum(each.state == state for each in found.entries) for state in BARS}
     said = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count)
     open_ = (each for each in found.entries if not (each.immune or each.retired))

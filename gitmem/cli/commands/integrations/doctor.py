@@ -28,11 +28,11 @@ MANAGED = {
 
 @declare("doctor")
 def doctor_command(call: Invocation) -> int:
-    """Say what is wired, what is not, and what would fail
+    """Check the installation in agent hosts
 
-    Looks at the agent hosts of this machine, for the user and for the project in this folder: which
-    of their events call gitmem, which skills they have, and whatever would keep a hook from
-    working. It changes nothing. Exits with 6 when there is something to do, and says what to type.
+    Checks the agent hosts of this machine, for the user and for the project in this folder: which
+    events call gitmem, which skills are installed, and what would keep a hook from working. Changes
+    nothing. Exits with 6 if it finds a problem, and prints the command that fixes it.
 
     \b
     Examples:

@@ -28,11 +28,10 @@ PART = 1 << 20
 def hook_command(call: Invocation, *, event: str, host: str) -> int:
     """Answer an event of an agent host
 
-    Reads what the host says, a JSON object on stdin, and prints nothing or exactly one JSON object.
-    `gitmem install` lets a host call this; you need it only to see what a host would get. It exits
-    with 0 or 1 and never stops a prompt, whatever happens. GITMEM_DISABLE=1 makes it do nothing.
-    An event that takes longer than 8 seconds (4 for a prompt) is answered with nothing, so that no
-    host has to wait; GITMEM_HOOK_SECONDS changes that.
+    Reads a JSON object from stdin, and prints nothing or exactly one JSON object. `gitmem install`
+    makes a host call this; you need it only to see what a host would get. It exits with 0 or 1 and
+    never stops a prompt. GITMEM_DISABLE=1 disables it. After 8 seconds (4 for a prompt) it gives up
+    and prints nothing; GITMEM_HOOK_SECONDS changes that.
 
     Events: session-start, subagent-start, user-prompt-submit, post-tool-use, pre-compact,
     post-compact, stop, subagent-stop, session-end. Without one, the name in the JSON counts; others
@@ -75,7 +74,7 @@ def _answer(call: Invocation, name: str, host: str) -> int:
         payload = read_payload(_heard(sys.stdin.fileno(), LARGEST + 1))
         reply = None if payload is None else respond(event._replace(payload=payload))
     if reply is None:
-        print("gitmem hook: what the host said is no JSON object", file=sys.stderr)
+        print("gitmem hook: the input is not a JSON object", file=sys.stderr)
         return 1
     if reply.document is not None:
         import json

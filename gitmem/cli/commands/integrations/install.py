@@ -27,31 +27,33 @@ if TYPE_CHECKING:
 
 
 GIT_HOOK = "git-hook"
-LEAVE = "leave it out"
+LEAVE = "leave out the option"
 
 
 @declare("install")
 @argument("host", type=click.Choice((*HOSTS, GIT_HOOK)))
-@option("--scope", type=click.Choice(("user", "project")), help="Whose settings  [user]")
-@option("--mcp/--no-mcp", default=None, help="Also the MCP server, or no longer")
-@option("--on-prompt/--no-on-prompt", default=None, help="Also answer each prompt, or no longer")
+@option(
+    "--scope", type=click.Choice(("user", "project")), help="Settings to change  [default: user]"
+)
+@option("--mcp/--no-mcp", default=None, help="Add the MCP server, or remove it")
+@option("--on-prompt/--no-on-prompt", default=None, help="Add passages to each prompt, or stop")
 @option(
     "--permissions/--no-permissions",
     default=None,
-    help="Let the model use memory without asking, or no longer  [--permissions]",
+    help="Let the model use memory without asking (default), or remove these rules",
 )
 @option(
     "--host-memory/--keep-host-memory",
     default=None,
-    help="Put the memory that the host writes by itself under history (default), or leave it alone",
+    help="Put the host's own memory under history (default), or leave it alone",
 )
 @option(
     "--replace",
     is_flag=True,
-    help="Take the place of another memory system's hooks, section and skills of the same name",
+    help="Replace another memory system's hooks, section and skills of the same name",
 )
-@option("--uninstall", is_flag=True, help="Take it out, and leave the files as they were")
-@option("--dry-run", is_flag=True, help="Only show what would change")
+@option("--uninstall", is_flag=True, help="Remove gitmem from the host, and restore its files")
+@option("--dry-run", is_flag=True, help="Show what would change, and change nothing")
 def install_command(
     call: Invocation,
     *,
@@ -67,28 +69,27 @@ def install_command(
 ) -> int:
     """Wire gitmem into an agent host
 
-    Puts in hooks, skills and a section on memory in the instructions of the host (CLAUDE.md,
-    AGENTS.md, GEMINI.md, copilot-instructions.md), for the user or for the project in this folder,
-    and makes the store and the group where they are missing. It can be
-    repeated at any time, and then brings everything up to date. What else stands in those files
-    stays as it is, each is kept in the store's folder `backups` first, and a skill that somebody
-    edited is left alone. Exits with 6 when --uninstall leaves something: a file that
-    cannot be read, a project that is missing, a note that could not be copied back.
+    Adds hooks, skills and a section in the host's instructions (CLAUDE.md, AGENTS.md, GEMINI.md,
+    copilot-instructions.md), for the user or for the project in this folder, and creates the store
+    and the group if missing. Run it again to update everything. The rest of those files stays as it
+    is, the store's folder `backups` gets a copy of each first, and edited skills are left alone.
+    Exits with 6 if --uninstall leaves something behind: an unreadable file, a missing project, a
+    note that could not be copied back.
 
-    Claude Code asks before each use of a tool, and headless it refuses. So permission rules are put
-    in, too: for the commands that an agent needs, for the skills, and for the files of a group. A
-    linked folder gets those of its own group, in its .claude/settings.local.json.
+    Claude Code asks before each use of a tool, and refuses when headless. So this also adds
+    permission rules for the commands that an agent needs, for the skills, and for the files of a
+    group. A linked folder gets those of its own group, in its .claude/settings.local.json.
     --no-permissions leaves them out.
 
-    The memory that Claude Code writes by itself comes under history: its folder becomes a group in
+    The memory that Claude Code writes by itself is put under history: its folder becomes a group in
     place; in a linked project it moves into the project's group, and --uninstall copies it back.
-    --keep-host-memory leaves it alone, now and when this is repeated.
+    --keep-host-memory leaves it alone, now and when you run this again.
 
-    Where another memory system has left hooks, a section or skills of the same names, they stay,
-    and the answer names them. --replace puts gitmem in their place, takes old hooks and sections
-    out of the other scope as well, and --uninstall puts all of it back.
+    Hooks, a section or skills of the same names from another memory system stay, and the output
+    names them. --replace puts gitmem in their place and removes old hooks and sections from the
+    other scope, too; --uninstall restores all of it.
 
-    git-hook makes a plain `git commit` in a group obey the rules that a write obeys.
+    git-hook makes a plain `git commit` in a group obey the same guards as a write.
 
     \b
     Examples:
@@ -108,12 +109,12 @@ def install_command(
     }
     if (uninstall or host == GIT_HOOK) and (replace or any(x is not None for x in wishes.values())):
         named = "--mcp, --on-prompt, --permissions, --keep-host-memory and --replace"
-        raise BadInput(f"{named} are for installing into a host", hint=LEAVE)
+        raise BadInput(f"{named} work only when installing into a host", hint=LEAVE)
     if host in HOSTS and host_memory is not None and HOSTS[host].own_memory is None:
-        raise BadInput(f"{HOSTS[host].title} writes no memory of its own", hint=LEAVE)
+        raise BadInput(f"{HOSTS[host].title} has no memory of its own", hint=LEAVE)
     if host == GIT_HOOK:
         if scope:
-            raise BadInput("a git hook has no scope but its group", hint=LEAVE)
+            raise BadInput("git-hook takes no --scope", hint=LEAVE)
         _git_hook(call, uninstall, dry_run)
         return boundary.DONE
     place = scope or "user"
@@ -172,7 +173,7 @@ def _group(call: Invocation, host: str, scope: str) -> str:
     here = Hint(Call("install", (host,), (("scope", "project"),)), " in its folder")
     if named and named != MAIN:
         raise BadInput(
-            f"your own settings count in every folder, and {named!r} is for linked folders",
+            f"your own settings apply in every folder, {named!r} only in linked ones",
             hint=Hint(
                 "leave out -g and link the folder with ",
                 Call("link", ("DIR",), group=named),
@@ -182,7 +183,7 @@ def _group(call: Invocation, host: str, scope: str) -> str:
         )
     if call.store.requires_group and not call.settings.group_named:
         raise BadInput(
-            "this store wants every folder to be linked, and your own settings count in all",
+            "this store requires linked folders, and your own settings apply in all folders",
             hint=Hint("install into the project: ", here),
         )
     return call.settings.group

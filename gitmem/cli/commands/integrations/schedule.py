@@ -25,18 +25,20 @@ if TYPE_CHECKING:
 backend_option = option(
     "--backend",
     type=click.Choice(["systemd", "cron"]),
-    help="Who keeps the time  [default: systemd where it runs for this user, else cron]",
+    help="Scheduler to use  [default: systemd where it runs for this user, else cron]",
 )
-dry_run_option = option("--dry-run", is_flag=True, help="Only show what would change")
+dry_run_option = option(
+    "--dry-run", is_flag=True, help="Show what would change, and change nothing"
+)
 
 
 @group("schedule")
 def schedule_command(call: Invocation) -> None:
-    """Let the machine call maintain every day
+    """Run maintain every day by systemd or cron
 
-    At 00:00 logs rotate, at 23:00 everything that is due is done, the snapshot of the day included,
-    and on Sundays at 02:00 the report of the week is made: in each group of the store, by the clock
-    of its own time zone. docs/schedules.md says why, and how to take other times.
+    In each group of the store, by its own time zone: rotates logs at 00:00, runs everything that is
+    due at 23:00, including the snapshot of the day, and writes the report of the week on Sundays at
+    02:00. docs/schedules.md explains these times and how to change them.
 
     \b
     Examples:
@@ -54,7 +56,7 @@ def schedule_command(call: Invocation) -> None:
 def print_(call: Invocation, backend: str | None) -> None:
     """Print the schedule, and change nothing
 
-    It needs no scheduler on this machine: what it prints can be put in place by hand.
+    Needs no scheduler on this machine: you can install the output by hand.
 
     \b
     Examples:
@@ -76,11 +78,11 @@ def print_(call: Invocation, backend: str | None) -> None:
 @backend_option
 @dry_run_option
 def install(call: Invocation, backend: str | None, dry_run: bool) -> None:
-    """Put the schedule in place, or bring it up to date
+    """Install or update the schedule
 
-    In a crontab it is a block between two marks, and all else stays as it is. For systemd it is a
-    timer and a service for each job, in the folder of the user's units; a file of that name that
-    somebody else made is left alone. To do it again changes nothing.
+    In a crontab, writes a block between two marks and leaves the rest alone. For systemd, writes a
+    timer and a service for each job into the folder of the user's units, but never over a file that
+    gitmem did not write. A second run changes nothing.
 
     \b
     Examples:
@@ -100,9 +102,9 @@ def install(call: Invocation, backend: str | None, dry_run: bool) -> None:
 @backend_option
 @dry_run_option
 def remove(call: Invocation, backend: str | None, dry_run: bool) -> None:
-    """Take the schedule away, and leave all else as it was
+    """Remove the schedule
 
-    Without --backend, from wherever it is. Memory stays as it is.
+    Without --backend, removes it from every scheduler. Memory is not affected.
 
     \b
     Examples:
@@ -173,9 +175,9 @@ def tasks(call: Invocation, name: str | None) -> None:
 def run(call: Invocation, job: str) -> int:
     """Do one job in every group in which it is due
 
-    This is what a scheduler calls. A group is due when, by its own clock, the job's time has come
-    since it last ran there. By hand, `gitmem maintain` does all that is due. The context check is
-    for an agent: `gitmem schedule tasks context-check` prints what to tell it.
+    Schedulers call this. A group is due if, by its own clock, the job's time has come since the
+    last run there. By hand, use `gitmem maintain`. The context check is for an agent: `gitmem
+    schedule tasks context-check` prints the text to give it.
 
     \b
     Examples:

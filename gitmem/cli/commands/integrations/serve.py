@@ -78,7 +78,7 @@ MEMORY_TOOL_EXAMPLE = Hint(
 
 
 @declare("memory-tool")
-@option("--overwrite", is_flag=True, help="Let create replace a file that exists")
+@option("--overwrite", is_flag=True, help="Let create replace an existing file")
 @option("--allow-shrink", is_flag=True, help="Let a change remove most of a file")
 @as_somebody
 def memory_tool_command(call: Invocation, overwrite: bool, allow_shrink: bool) -> None:
@@ -86,8 +86,8 @@ def memory_tool_command(call: Invocation, overwrite: bool, allow_shrink: bool) -
 
     Standard input is the `input` of a `tool_use` block, a JSON object: view, create, str_replace,
     insert, delete or rename. The answer is a JSON object with `content`, the text for the model,
-    and `is_error`, both for the `tool_result` block. What the model did wrong is such an answer,
-    and no failure of this command.
+    and `is_error`, both for the `tool_result` block. A mistake of the model is such an answer, and
+    this command still exits with 0.
 
     /memories is the root of the group. Each change is one commit; delete moves to the archive.
 
@@ -112,9 +112,11 @@ def _object(data: bytes) -> dict[str, object]:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"standard input is no JSON: {error}", hint=MEMORY_TOOL_EXAMPLE) from error
+        raise BadInput(
+            f"invalid JSON on standard input: {error}", hint=MEMORY_TOOL_EXAMPLE
+        ) from error
     if not isinstance(found, dict):
-        raise BadInput("standard input is JSON, but no object", hint=MEMORY_TOOL_EXAMPLE)
+        raise BadInput("standard input must be a JSON object", hint=MEMORY_TOOL_EXAMPLE)
     return found
 
 

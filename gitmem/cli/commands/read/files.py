@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def read_command(call: Invocation, path: str, at: str | None) -> None:
     """Print a file, as it is or was
 
-    Byte for byte, from a commit and never from the work tree: what somebody edits there shows once
-    it is captured. A moment is a commit, a tag, or a date such as 2026-02-08, yesterday or
+    Prints it byte for byte from a commit, never from the work tree: capture an edit to see it here.
+    A moment is a commit, a tag, or a date such as 2026-02-08, yesterday or
     "3 days ago".
 
     \b
@@ -49,7 +49,7 @@ def show_file(call: Invocation, found: Read) -> None:
 
 @declare("list")
 @argument("glob", required=False, default="")
-@option("-l", "--long", is_flag=True, help="With sizes and blob ids")
+@option("-l", "--long", is_flag=True, help="Show sizes and blob ids")
 @at
 def list_command(call: Invocation, glob: str, long: bool, at: str | None) -> None:
     """List the files, as they are or were

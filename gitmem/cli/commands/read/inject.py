@@ -18,19 +18,32 @@ if TYPE_CHECKING:
 
 
 @declare("inject")
-@named("--user", metavar="ID", help="Who is spoken to")
-@option("--user-mode", metavar="MODE", default="", help="full, pointer or none")
-@option("--prompt", metavar="TEXT", help="Add what fits this prompt; - is stdin")
-@option("--top", metavar="K", type=int, help="With a prompt: at most so many passages (8)")
-@option("--chars", metavar="N", type=int, help="With a prompt: at most so many characters")
+@named("--user", metavar="ID", help="User in the conversation; adds their profile")
+@option(
+    "--user-mode", metavar="MODE", default="", help="Form of the profile: full, pointer or none"
+)
+@option("--prompt", metavar="TEXT", help="Add passages that match this prompt; - reads stdin")
+@option(
+    "--top", metavar="K", type=int, help="With a prompt: maximum number of passages (default 8)"
+)
+@option(
+    "--chars",
+    metavar="N",
+    type=int,
+    help="With a prompt: maximum size of the passages in characters",
+)
 @at
 @option(
-    "--format", "form", metavar="F", default="", help="xml, sections, markdown, snippets or json"
+    "--format",
+    "form",
+    metavar="F",
+    default="",
+    help="Format: xml, sections, markdown, snippets or json",
 )
-@option("--budget", metavar="N", type=int, help="At most so many characters")
-@named("--layer", "layers", metavar="L", multiple=True, help="Just this layer; repeatable")
-@option("--annotate", is_flag=True, help="Say path, date and state of each piece")
-@option("--explain", is_flag=True, help="Say what is in it and why, instead of the text")
+@option("--budget", metavar="N", type=int, help="Maximum size in characters")
+@named("--layer", "layers", metavar="L", multiple=True, help="Print only this layer; repeatable")
+@option("--annotate", is_flag=True, help="Add path, date and state to each piece")
+@option("--explain", is_flag=True, help="Explain each piece instead of printing the text")
 def inject_command(
     call: Invocation,
     *,
@@ -46,13 +59,13 @@ def inject_command(
     annotate: bool,
     explain: bool,
 ) -> None:
-    """Print what the model should see
+    """Print the context for your model
 
-    From commits alone, never from the work tree: the same commits, options and day give the same
-    bytes. The layout in gitmem.yaml says which layers are shown, in which order and form.
+    Reads commits only, never the work tree: the same commits, options and day give the same bytes.
+    The layout in gitmem.yaml defines which layers are printed, in which order and form.
 
-    With --prompt, passages that fit the end of the prompt are added, each with its path, date and
-    state, and nothing where none really does. --explain says why each is there, or nearly was.
+    With --prompt, adds the passages that match the end of the prompt, each with its path, date and
+    state, or none if no passage matches well. --explain shows why each was chosen or nearly chosen.
 
     \b
     Examples:

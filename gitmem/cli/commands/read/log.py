@@ -25,12 +25,12 @@ SCREENFUL = 30
 
 @declare("log")
 @path_argument(required=False)
-@named("--session", metavar="ID", help="Only what this session did")
-@named("--agent", metavar="NAME", help="Only what this agent did")
-@named("--since", metavar="MOMENT", help="Only what happened since")
-@named("--op", metavar="NAME", help="Only this: write, capture, restore ...")
-@option("-n", "--limit", metavar="N", type=Whole(0), help="The newest N; 0 is all")
-@option("-v", "--verbose", is_flag=True, help="With session, source, turn and exact time")
+@named("--session", metavar="ID", help="Show only commits of this session")
+@named("--agent", metavar="NAME", help="Show only commits of this agent")
+@named("--since", metavar="MOMENT", help="Show only commits since MOMENT")
+@named("--op", metavar="NAME", help="Show only this operation: write, capture, restore ...")
+@option("-n", "--limit", metavar="N", type=Whole(0), help="Show only the newest N; 0 shows all")
+@option("-v", "--verbose", is_flag=True, help="Show session, source, turn and exact time")
 def log_command(
     call: Invocation,
     *,

@@ -22,7 +22,7 @@ INDENT = "  "
 
 @declare("search", takes_texts=True)
 @argument("query", nargs=-1, required=True)
-@option("--source", metavar="S", default="all", help="memory, transcripts or all")
+@option("--source", metavar="S", default="all", help="Where to search: memory, transcripts or all")
 @option(
     "-n",
     "--limit",
@@ -31,12 +31,16 @@ INDENT = "  "
     default=8,
     help="Number of hits (default 8)",
 )
-@named("--since", metavar="MOMENT", help="Only what was touched or said since")
-@named("--layer", "layers", metavar="L", multiple=True, help="Only in this layer; repeatable")
+@named("--since", metavar="MOMENT", help="Only entries changed, and messages sent, since MOMENT")
+@named("--layer", "layers", metavar="L", multiple=True, help="Search only this layer; repeatable")
 @named(
-    "--chat", "chats", metavar="ID", multiple=True, help="Only messages of this chat; repeatable"
+    "--chat",
+    "chats",
+    metavar="ID",
+    multiple=True,
+    help="Search only messages of this chat; repeatable",
 )
-@option("--include-archive", is_flag=True, help="In the archive, too")
+@option("--include-archive", is_flag=True, help="Search the archive, too")
 def search_command(
     call: Invocation,
     *,
@@ -48,10 +52,10 @@ def search_command(
     chats: tuple[str, ...],
     include_archive: bool,
 ) -> None:
-    """Find what memory holds, and what was said
+    """Search memory and recorded conversations
 
-    In this group and in `global`, the best first; any of the words will do, in any form and
-    language. A sentence or a whole message is as good as a word.
+    Searches this group and `global` and prints the best hits first. Any word may match, in any form
+    and language. There is no query syntax: a sentence or a whole message is a valid query.
 
     \b
     Examples:
@@ -83,7 +87,7 @@ def show_hits(call: Invocation, found: Searched) -> None:
     for each in found.notes:
         call.remark(each)
     if not found.hits:
-        call.remark("nothing was found")
+        call.remark("no hits")
 
 
 def _lines(call: Invocation, hits: tuple[Hit, ...]) -> Iterator[str]:
@@ -118,7 +122,7 @@ def _marked(call: Invocation, hit: Hit) -> str:
 
 @group("memory")
 def memory_command(call: Invocation) -> None:
-    """Read and search just the files that the layout allows
+    """Read and search only the files that the layout allows
 
     The two actions that agents also have by MCP and in Python, with the same limits: `allow` in
     gitmem.yaml names the files, and only the group main may name another group with -g. To read or
@@ -157,7 +161,7 @@ def get(call: Invocation, path: str) -> None:
 
 @memory_command.declare("search", takes_texts=True)
 @argument("query", nargs=-1, required=True)
-@option("--source", metavar="S", default="all", help="memory, sessions or all")
+@option("--source", metavar="S", default="all", help="Where to search: memory, sessions or all")
 @option(
     "-n", "--limit", metavar="N", type=int, default=8, help="Number of hits, 1 to 64 (default 8)"
 )

@@ -34,7 +34,7 @@ CANDIDATES = 10
 def show_command(call: Invocation, commit: str) -> None:
     """Show one commit
 
-    Who did it, when, why, and what it changed; the newest one where none is named.
+    Prints author, time, reason and changes; of the newest commit if you name none.
 
     \b
     Examples:
@@ -108,8 +108,8 @@ class DiffCommand(Command):
 def diff_command(context: click.Context, call: Invocation, what: tuple[str, ...]) -> None:
     """Show what changed between two moments
 
-    Without a moment: what was edited in the work tree and is not captured yet. With one: what
-    changed since. The last argument is a path where it is no moment, or stands after --.
+    Without a moment: uncaptured edits in the work tree. With one: changes since then. The last
+    argument is a path if it is not a moment, or if it follows --.
 
     \b
     Examples:
@@ -129,7 +129,7 @@ def diff_command(context: click.Context, call: Invocation, what: tuple[str, ...]
             raise _neither(path, error) if guessed and "near" in error.facts else error from error
     call.answer(found, _diff_lines(call, found), data=True)
     if not found.files:
-        call.remark("nothing differs")
+        call.remark("no differences")
 
 
 def _is_no_moment(group: Group, text: str) -> bool:
@@ -146,7 +146,7 @@ def _sorted_out(moments: Sequence[str], paths: Sequence[str]) -> tuple[str, str,
     """The two moments and the path, each of which may be missing."""
     if len(moments) > MOMENTS or len(paths) > 1:
         raise BadInput(
-            "a difference is between two moments, in one path",
+            "diff takes at most two moments and one path",
             hint=Hint("for example ", Call("diff", ("yesterday", "today", "--", "state.md"))),
         )
     a, b = (*moments, "", "")[:MOMENTS]
@@ -155,7 +155,7 @@ def _sorted_out(moments: Sequence[str], paths: Sequence[str]) -> tuple[str, str,
 
 def _neither(text: str, error: PathNotFound) -> PathNotFound:
     return PathNotFound(
-        f"{text!r} is neither a moment nor a file of this group", hint=error.hint, **error.facts
+        f"{text!r} is neither a moment nor a file of the group", hint=error.hint, **error.facts
     )
 
 

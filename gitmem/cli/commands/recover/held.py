@@ -34,7 +34,7 @@ NAMED = 3
 
 @group("held")
 def held_command(call: Invocation) -> None:
-    """Decide on edits that may not enter git
+    """Decide on edits that were kept out of git
 
     A file with a secret or conflict markers, a link, or a file over 1 MiB stays on disk and out of
     git until you commit it, mask its secrets, ignore it or drop it.
@@ -177,11 +177,10 @@ def _shown(shown: HeldShown) -> Iterator[str]:
 def accept(call: Invocation, *, what: str, redact: bool, yes: bool, reason: str) -> None:
     """Commit a held version
 
-    As it is, it stays in the history for ever and models see it: use this for a file that holds no
-    secret, whatever the rule says. Nothing reports its values while they stand in this file;
-    elsewhere, and once they have left it, they are refused as before. With --redact each secret
-    becomes `[redacted: RULE]`, in the commit and in the file; the text that has them goes to the
-    trash.
+    Without --redact it stays in the history for ever and models see it: use this for a false
+    positive. gitmem no longer reports its values in this file; in other files, and once they have
+    left this one, it refuses them as before. With --redact each secret becomes `[redacted: RULE]`,
+    in the commit and in the file; the original text moves to the trash.
 
     \b
     Examples:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 @declare("restore")
 @path_argument(required=False)
 @at
-@option("--previous", is_flag=True, help="The version before the present one")
-@option("--all", "everything", is_flag=True, help="The whole group; the same as .")
+@option("--previous", is_flag=True, help="Restore the version before the current one")
+@option("--all", "everything", is_flag=True, help="Restore the whole group; the same as .")
 @reason
 @as_somebody
 @allow_secret
@@ -51,13 +51,13 @@ def restore_command(
 ) -> None:
     """Bring back an entry, a file, a folder or the whole group
 
-    As a new commit: what stands there now stays in the history. Without a moment a file that was
-    damaged, emptied or deleted in the work tree comes back as last written; where the damage is
-    committed already, the versions to choose from are listed (exit 4).
+    Makes a new commit: the current version stays in the history. Without a moment, a file that was
+    damaged, emptied or deleted in the work tree comes back as last written; if the damage is
+    already committed, lists the versions to choose from (exit 4).
 
-    PATH may be the address of an entry, as it was or as it is in the archive. What was archived
-    moves back; an entry that was deleted comes back to its place as it last stood in its file. With
-    a moment, only the lines of that entry become as they were then.
+    PATH may be the old address of an entry, or its address in the archive. Archived entries and
+    files move back; a deleted entry returns to its place in its file. With a moment, only the lines
+    of that entry change.
 
     \b
     Examples:
@@ -85,7 +85,7 @@ def restore_command(
 def _check(path: str | None, at: str | None, previous: bool, everything: bool) -> None:
     if bool(path) == everything:
         raise BadInput(
-            "say what to bring back: a path, or --all",
+            "name a path to restore, or use --all",
             hint=Hint(
                 "for example ",
                 Call("restore", ("state.md",)),
@@ -94,7 +94,7 @@ def _check(path: str | None, at: str | None, previous: bool, everything: bool) -
             ),
         )
     if at and previous:
-        raise BadInput("--at and --previous name two versions", hint="take one of them")
+        raise BadInput("--at and --previous exclude each other", hint="use one of them")
 
 
 def _lines(call: Invocation, restored: Restored) -> Iterator[str]:
@@ -136,9 +136,9 @@ def draw_details(call: Invocation, facts: Mapping[str, Any]) -> None:
 
 @declare("undo")
 @argument("commits", nargs=-1, metavar="[COMMIT]...")
-@option("--last", metavar="N", type=Whole(1), default=None, help="The newest N")
-@named("--session", metavar="ID", help="All that this session did")
-@named("--agent", metavar="NAME", help="All that this agent did")
+@option("--last", metavar="N", type=Whole(1), default=None, help="Revert the newest N commits")
+@named("--session", metavar="ID", help="Revert all commits of this session")
+@named("--agent", metavar="NAME", help="Revert all commits of this agent")
 @reason
 def undo_command(
     call: Invocation,
@@ -149,10 +149,10 @@ def undo_command(
     agent: str | None,
     reason: str,
 ) -> int:
-    """Take back commits, and keep what came after
+    """Revert commits, and keep later changes
 
-    As one new commit. Without arguments the newest one is taken back. What cannot be taken back
-    cleanly, because the same lines were changed since, is named and left as it is (exit 4).
+    Makes one new commit. Without arguments, reverts the newest commit. Lists changes that it cannot
+    revert because the same lines changed since, and leaves them alone (exit 4).
 
     \b
     Examples:

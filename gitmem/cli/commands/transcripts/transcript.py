@@ -36,10 +36,10 @@ EXAMPLE = Hint(
 
 @group("transcript")
 def transcript_command(call: Invocation) -> None:
-    """Keep what was said, and summarise it exactly once
+    """Record conversations, and summarise each message once
 
-    Messages live on a ref of their own, refs/gitmem/transcripts, in no work tree. Credentials in
-    them are blanked out. `gitmem search` finds them.
+    Messages are stored on their own ref, refs/gitmem/transcripts, and not in the work tree.
+    Credentials in them are masked. `gitmem search` finds them.
 
     \b
     Examples:
@@ -53,11 +53,11 @@ def transcript_command(call: Invocation) -> None:
 
 @transcript_command.declare("add", takes_texts=True)
 @argument("text", required=False)
-@named("--chat", metavar="ID", help="Where it was said")
-@named("--from", "sender", metavar="NAME", help="Who said it")
-@named("--at", metavar="TIME", help="When it was said, if not now")
-@named("--id", metavar="ID", help="Recognise it by this id when it comes again")
-@option("--batch", metavar="FILE", help="Take messages from NDJSON lines; - is stdin")
+@named("--chat", metavar="ID", help="Chat of the message")
+@named("--from", "sender", metavar="NAME", help="Sender of the message")
+@named("--at", metavar="TIME", help="Time of the message (default: now)")
+@named("--id", metavar="ID", help="Skip the message if the chat has one with this id")
+@option("--batch", metavar="FILE", help="Read messages from NDJSON lines; - reads stdin")
 @as_somebody
 def add(
     call: Invocation,
@@ -69,10 +69,10 @@ def add(
     id: str | None,
     batch: str | None,
 ) -> None:
-    """Keep a message, or a batch of them
+    """Record a message, or a batch of them
 
     Each line of a batch is an object with "chat", "from" and "text", and where known "id" and "at"
-    (an ISO time). A message whose id came before in the same chat is passed over. All lines are one
+    (an ISO time). A message is skipped if the same chat has one with its id. All lines are one
     commit.
 
     \b
@@ -84,7 +84,9 @@ def add(
 
     if batch is not None:
         if any((text, chat, sender, at, id)):
-            raise BadInput("in a batch each line says it all", hint="leave the rest out")
+            raise BadInput(
+                "--batch excludes the other options", hint="put them into the lines of the batch"
+            )
         messages = _batch(batch)
     else:
         if not chat or not sender:
@@ -109,7 +111,7 @@ def _batch(source: str) -> list[NewMessage]:
         return parse_messages(Path(source).read_bytes())
     except OSError as error:
         raise BadInput(
-            f"{source} cannot be read: {error.strerror}", hint="use - for standard input"
+            f"cannot read {source!r}: {error.strerror}", hint="use - for standard input"
         ) from error
 
 
@@ -136,13 +138,17 @@ def _added(call: Invocation, added: TranscriptAdded) -> str:
 @transcript_command.declare("import")
 @argument("host", metavar="claude-code|codex|gemini|copilot|c4|nano")
 @argument("paths", nargs=-1, metavar="[PATH]...")
-@named("--project", metavar="DIR", help="All conversations in this folder")
-@option("--all", "everything", is_flag=True, help="All conversations there are")
-@named("--since", metavar="MOMENT", help="Only what was said since")
+@named("--project", metavar="DIR", help="Import all conversations of this folder")
+@option("--all", "everything", is_flag=True, help="Import all conversations")
+@named("--since", metavar="MOMENT", help="Import only messages since MOMENT")
 @option(
-    "--chat", "chats", metavar="ID", multiple=True, help="Only messages of this chat; repeatable"
+    "--chat",
+    "chats",
+    metavar="ID",
+    multiple=True,
+    help="Import only messages of this chat; repeatable",
 )
-@option("--dry-run", is_flag=True, help="Only say what would be taken in")
+@option("--dry-run", is_flag=True, help="Count what would be imported, and import nothing")
 @as_somebody
 def import_(
     call: Invocation,
@@ -155,12 +161,12 @@ def import_(
     chats: tuple[str, ...],
     dry_run: bool,
 ) -> int:
-    """Take in the conversations that another program keeps
+    """Import the conversations of another program
 
-    Only what people and the model said to each other: no thinking, no tools and what they
-    answered. A file that grows is read on from where it was left; a line that is half written is
-    picked up the next time. c4 is the database of zylos' bridge, whose checkpoints count: what they
-    cover is not pending. nano is a database with a table `messages`. Both are only read.
+    Imports the messages of people and the model, without thinking, tool calls and tool results.
+    Continues where the last import of a file stopped; an incomplete last line waits for the next
+    import. c4 is the database of zylos' bridge; messages covered by its checkpoints are not
+    pending. nano is a database with a table `messages`. Both are opened read-only.
 
     \b
     Examples:
@@ -240,9 +246,9 @@ def list_(call: Invocation) -> None:
 
 @transcript_command.declare("show")
 @argument("chat")
-@option("--last", metavar="N", type=Whole(0), default=0, help="The newest N; 0 is all")
+@option("--last", metavar="N", type=Whole(0), default=0, help="Show only the newest N; 0 shows all")
 def show(call: Invocation, chat: str, last: int) -> None:
-    """Show what was said in a chat
+    """Show the messages of a chat
 
     \b
     Examples:
@@ -282,15 +288,17 @@ def _messages(
 
 
 @transcript_command.declare("pending")
-@named("--chat", metavar="ID", help="Only of this chat")
-@option("--chars", metavar="N", type=Whole(0), help="About so much at once; 0 is all")
-@option("--take-over", is_flag=True, help="Though somebody else has it")
+@named("--chat", metavar="ID", help="Only messages of this chat")
+@option(
+    "--chars", metavar="N", type=Whole(0), help="Size of the range in characters, roughly; 0 is all"
+)
+@option("--take-over", is_flag=True, help="Take the range from the agent that has it")
 @as_somebody
 def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over: bool) -> None:
-    """Hand out what is not summarised yet
+    """Print the next range of messages to summarise
 
-    The oldest range, to one agent and session at a time. Until `checkpoint` closes it, any other
-    is refused for 30 minutes; the same agent and session get it again, with a new token.
+    Reserves the oldest range for one agent and session. Until `checkpoint` closes it, others are
+    refused for 30 minutes; the same agent and session get it again, with a new token.
 
     \b
     Examples:
@@ -333,19 +341,24 @@ def _pending(call: Invocation, found: TranscriptPending, now: datetime) -> Itera
 
 
 @transcript_command.declare("checkpoint", takes_texts=True)
-@option("--summary", metavar="TEXT", help="What was said; - is stdin")
+@option("--summary", metavar="TEXT", help="Summary of the range; - reads stdin")
 @named("--token", metavar="TOKEN", help="Range to close (default: the one this session has)")
-@named("--covers", metavar="COMMIT", multiple=True, help="Memory that holds it; repeatable")
+@named(
+    "--covers",
+    metavar="COMMIT",
+    multiple=True,
+    help="Commit that stores the summary in memory; repeatable",
+)
 @as_somebody
 def checkpoint(
     call: Invocation, *, summary: str | None, token: str | None, covers: tuple[str, ...]
 ) -> None:
-    """Close the range that was handed out
+    """Close the range from `pending` with a summary
 
-    One commit of the branch, which `gitmem log` shows. It names the commits that this session made
-    since it got the range, edits of files included, or those of --covers: whoever undoes one of
-    them, or the checkpoint, opens the range again. Messages that came in between stay pending.
-    Where memory has changed, the snapshot of today is made anew; the one before it becomes -1.
+    Makes one commit, which `gitmem log` shows. It names the commits that this session made since it
+    got the range, including captured edits, or those of --covers: undoing one of them, or the
+    checkpoint, reopens the range. Later messages stay pending. If memory has changed, takes a new
+    snapshot of today; the earlier one is renamed to -1.
 
     \b
     Examples:
@@ -373,7 +386,7 @@ def checkpoint(
 
 @transcript_command.declare("status")
 def status(call: Invocation) -> None:
-    """Show what is summarised and what is not
+    """Show how many messages are summarised and pending
 
     \b
     Examples:
@@ -429,16 +442,16 @@ def _status_rows(
 
 
 @transcript_command.declare("prune")
-@named("--before", metavar="DATE", required=True, help="What was said before this day")
-@option("--dry-run", is_flag=True, help="Only say what would go")
+@named("--before", metavar="DATE", required=True, help="Drop messages from before this day")
+@option("--dry-run", is_flag=True, help="Count what would be dropped, and drop nothing")
 @option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
 @as_somebody
 def prune(call: Invocation, *, before: str, dry_run: bool, yes: bool) -> None:
-    """Drop what was said long ago, where it is summarised
+    """Delete old messages that are summarised
 
-    For good: this is no move to an archive. Whole batches go, if all that came in with them is
-    summarised and older; memory and its history are not touched. The next `gitmem maintain`
-    removes it from the disk.
+    Deletes them for good, not to the archive. Only whole batches go, if all their messages are
+    summarised and older; memory and its history are not affected. The next `gitmem maintain`
+    removes them from the disk.
 
     \b
     Examples:

@@ -29,7 +29,7 @@ SHOWN = 20
 def capture_command(
     call: Invocation, paths: tuple[str, ...], reason: str, allow_markers: bool
 ) -> int:
-    """Commit edits made with ordinary tools
+    """Commit edits made outside gitmem
 
     Makes one commit for each file that was created, changed, deleted or renamed. An edit that may
     not enter git (a secret, a link, a file over 1 MiB) is held: it stays on disk until you decide.

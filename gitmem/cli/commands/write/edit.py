@@ -33,7 +33,7 @@ HINT = 'set VISUAL or EDITOR, for example `EDITOR="code --wait"`'
 def edit_command(call: Invocation, path: str, reason: str, allow_markers: bool) -> int:
     """Edit a file with your editor, then capture it
 
-    The editor is $VISUAL, else $EDITOR. A file that does not exist yet is made by saving it.
+    The editor is $VISUAL, else $EDITOR. Saving a new file creates it.
 
     \b
     Examples:
@@ -68,12 +68,12 @@ def _editor(environ: Mapping[str, str]) -> list[str]:
     try:
         words = shlex.split(named)
     except ValueError as error:
-        raise BadInput(f"the editor {named!r} makes no sense: {error}", hint=HINT) from error
+        raise BadInput(f"invalid editor {named!r}: {error}", hint=HINT) from error
     if words:
         return words
     found = next(filter(shutil.which, FALLBACKS), None)
     if found is None or not sys.stdin.isatty():
-        raise BadInput("there is no editor to edit with", hint=HINT)
+        raise BadInput("no editor found", hint=HINT)
     return [found]
 
 
@@ -100,7 +100,7 @@ def _run(editor: list[str], place: Path) -> None:
         code = subprocess.run([*editor, str(place)], check=False).returncode
     except OSError as error:
         raise BadInput(
-            f"the editor {editor[0]!r} cannot be started: {error.strerror}", hint=HINT
+            f"cannot start the editor {editor[0]!r}: {error.strerror}", hint=HINT
         ) from error
     finally:
         if not os.path.lexists(place):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def mv_command(call: Invocation, old: str, new: str, reason: str, allow_policy: bool) -> None:
     """Move a file or a folder
 
-    Its history goes with it. Into NEW where that is a folder or ends with a slash.
+    Its history moves along. Moves into NEW if that is a folder or ends with a slash.
 
     \b
     Examples:
@@ -61,7 +61,7 @@ def move_lines(call: Invocation, moved: Moved) -> Iterator[str]:
 def rm_command(call: Invocation, path: str, reason: str, allow_policy: bool) -> None:
     """Move a file or a folder to the archive
 
-    Nothing is ever deleted: it stands in archive/ afterwards, with its history.
+    Nothing is deleted: it moves to archive/, with its history.
 
     \b
     Examples:

@@ -41,9 +41,9 @@ EXAMPLES = Hint(
 @declare("write", takes_texts=True)
 @path_argument(required=False)
 @argument("text", required=False)
-@option("--append", is_flag=True, help="Add TEXT at the end, on lines of its own")
+@option("--append", is_flag=True, help="Append TEXT on lines of its own")
 @option("--create", is_flag=True, help="Fail if the file exists")
-@named("--entry", metavar="TITLE", help="Create or change this one entry of the file")
+@named("--entry", metavar="TITLE", help="Create or change only this entry of the file")
 @option(
     "--set",
     "settings",
@@ -52,19 +52,21 @@ EXAMPLES = Hint(
     help="Set a field of the entry, or of the file's frontmatter; repeatable",
 )
 @option("--summary", metavar="TEXT", help="The same as --set summary=TEXT")
-@named("--user", metavar="ID", help="Whose profile it is")
-@named("--date", metavar="DAY", help="The day of a journal, if not today")
-@option("--batch", metavar="FILE", help="Take edits from NDJSON lines; - is stdin")
-@named("--if-match", metavar="BLOB", help="Fail unless this is its version")
+@named("--user", metavar="ID", help="User whose profile to write")
+@named("--date", metavar="DAY", help="Day of the journal (default: today)")
+@option("--batch", metavar="FILE", help="Read edits from NDJSON lines; - reads stdin")
+@named("--if-match", metavar="BLOB", help="Fail unless the file has this blob id")
 @reason
 @as_somebody
-@option("--turn", metavar="ID", default="", help="The turn of the conversation")
+@option(
+    "--turn", metavar="ID", default="", help="Turn of the conversation, recorded in the history"
+)
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
 @allow_secret
 @option(
     "--allow-shrink",
     is_flag=True,
-    help="A file over 500 bytes may lose more than half, any file all",
+    help="Allow the write to shrink the file by more than half, or to empty it",
 )
 @allow_policy
 @allow_markers
@@ -90,18 +92,18 @@ def write_command(
     allow_policy: bool,
     allow_markers: bool,
 ) -> None:
-    """Write a file, or add to one, as one commit
+    """Write a file, or append to it, as one commit
 
-    PATH is a file, or the name of a layer of the group's layout, which knows its own file: the
-    diary of today, the profile of a user, the log of the session (which is added to).
+    PATH is a file, or the name of a layer of the group's layout, which chooses the file: the
+    diary of today, the profile of a user, the log of the session (which is appended to).
 
-    TEXT becomes the whole file, with a newline at its end; without TEXT, or with -, standard input
-    does, byte for byte. The same content again changes nothing. With --entry or --set, TEXT may be
-    left out: then only fields change.
+    TEXT replaces the whole file, with a newline at its end; without TEXT, or with -, standard input
+    does, byte for byte. Writing the same content changes nothing. With --entry or --set you may
+    leave out TEXT to change only fields.
 
-    Each line of a batch is an object with "path", and where wanted "text", "op" (write, append or
-    create), "if_match", "entry", "set" (an object), "user" and "date". All lines are one commit, or
-    none is.
+    Each line of a batch is an object with "path" and optionally "text", "op" (write, append or
+    create), "if_match", "entry", "set" (an object), "user" and "date". All lines become one commit,
+    all or nothing.
 
     \b
     Examples:
@@ -120,9 +122,9 @@ def write_command(
         edits = _batch(batch, any(mixed))
     else:
         if not path:
-            raise BadInput("there is no path to write to", hint=EXAMPLES)
+            raise BadInput("no path given", hint=EXAMPLES)
         if append and create:
-            raise BadInput("--append adds to a file and --create wants none", hint="take one")
+            raise BadInput("--append and --create exclude each other", hint="use one of them")
         named = {} if summary is None else {"summary": summary}
         fields = tuple((named | fields_of(settings)).items())
         content = None if text is None and (fields or entry) else _content(text)
@@ -144,8 +146,8 @@ def _batch(source: str, mixed: bool) -> list[Edit]:
 
     if mixed:
         raise BadInput(
-            "in a batch each line says what to do to which path",
-            hint=f"leave out PATH and what says how to write it; a line looks like {EXAMPLE}",
+            "--batch excludes PATH and the options of a single write",
+            hint=f"put them into the lines of the batch, such as {EXAMPLE}",
         )
     if source == STDIN:
         return parse_batch(
@@ -158,7 +160,7 @@ def _batch(source: str, mixed: bool) -> list[Edit]:
         return parse_batch(Path(source).read_bytes())
     except OSError as error:
         raise BadInput(
-            f"{source} cannot be read: {error.strerror}", hint="use - for standard input"
+            f"cannot read {source!r}: {error.strerror}", hint="use - for standard input"
         ) from error
 
 
