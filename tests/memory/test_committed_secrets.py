@@ -18,6 +18,7 @@ from gitmem.integrations.hooks.protocol import Room
 from gitmem.integrations.mcp.groups import Endpoint, OpenGroups
 from gitmem.integrations.mcp.tools import answered
 from gitmem.integrations.memory_tool.commands import MemoryCommands
+from gitmem.memory.admin import committed_secrets
 from gitmem.memory.admin.check import check
 from gitmem.memory.admin.committed_secrets import (
     Place,
@@ -27,7 +28,6 @@ from gitmem.memory.admin.committed_secrets import (
     secret_words,
 )
 from gitmem.memory.admin.init import init
-from gitmem.memory.context import exposed
 from gitmem.memory.context.inject import inject
 from gitmem.memory.curate.lint import lint
 from gitmem.memory.group import Group, Who
@@ -351,14 +351,14 @@ def test_lint_names_what_stands_as_check_does(group: Group) -> None:
 
 
 def test_a_value_in_very_many_files_makes_no_endless_sentence(group: Group) -> None:
-    for number in range(exposed.MOST_NAMED + 1):
+    for number in range(committed_secrets.MOST_NAMED + 1):
         edit(group, f"notes/{number:03}.md", f"{TOKEN}\n")
     leak(group)
 
     (found,) = status(group).secrets
 
-    assert len(found.places) == exposed.MOST_NAMED + 2
-    assert secret_words(found)[0].count(" line ") == exposed.MOST_NAMED
+    assert len(found.places) == committed_secrets.MOST_NAMED + 2
+    assert secret_words(found)[0].count(" line ") == committed_secrets.MOST_NAMED
     assert " and 2 more hold what looks like a credential" in secret_words(found)[0]
 
 
@@ -519,7 +519,7 @@ def test_each_commit_is_searched_once(group: Group, monkeypatch: pytest.MonkeyPa
     def no_more(data: bytes) -> list[object]:
         raise AssertionError("searched again")
 
-    monkeypatch.setattr(exposed, "found_in", no_more)
+    monkeypatch.setattr(committed_secrets, "found_in", no_more)
     status(group)
     check(group)
     assert all(each.outcome != "failed" for each in maintain(group).steps)
@@ -531,7 +531,7 @@ def test_a_write_leaves_a_long_history_to_maintenance(
     """An old store has no memory of what was searched: nobody waits for all of it."""
     leak(group)
     os.unlink(group.gitdir / "gitmem" / scanned.NAME)
-    monkeypatch.setattr(exposed, "MOST_COMMITS", 2)
+    monkeypatch.setattr(committed_secrets, "MOST_COMMITS", 2)
 
     put(group, "other.md", "x\n")
 
@@ -601,7 +601,7 @@ def test_a_torn_memory_costs_one_more_search(group: Group, torn: bytes) -> None:
 def test_odd_names_come_back_from_the_memory(tmp_path: Path) -> None:
     (tmp_path / "gitmem").mkdir()
     rows = tuple(
-        exposed.Exposed("id", "rule", 1, "b" * 40, "c" * 40, path)
+        committed_secrets.Exposed("id", "rule", 1, "b" * 40, "c" * 40, path)
         for path in ("a b.md", "tab\t.md", "line\n.md", "ä 日本.md", "\udcff.md", "back\\slash")
     )
     known = scanned.Scanned("d" * 40, "", rows)
@@ -788,7 +788,7 @@ def test_what_maintenance_has_to_search_stays_left_to_it(
     leak(group)
     put(group, "state.md", "# State\n\nclean\n")
     os.unlink(group.gitdir / "gitmem" / scanned.NAME)
-    monkeypatch.setattr(exposed, "MOST_COMMITS", 2)
+    monkeypatch.setattr(committed_secrets, "MOST_COMMITS", 2)
     put(group, "a.md", "a\n")
     before = stored(group)
 
@@ -806,7 +806,7 @@ def few(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     put(group, "first.md", "x\n")
     for number in range(5):
         put(group, "a.md", f"{number}\n")
-    monkeypatch.setattr(exposed, "MOST_COMMITS", 3)
+    monkeypatch.setattr(committed_secrets, "MOST_COMMITS", 3)
 
 
 def stop_hook(group: Group) -> None:
@@ -901,7 +901,7 @@ def test_status_is_not_ok_while_history_is_not_searched(
     assert f"{count} commits not searched for secrets yet" in shown.concerns
     put(group, "a.md", "z\n")
     assert status(group).unsearched == count + 1, "all of them wait: nobody has seen the first ones"
-    monkeypatch.setattr(exposed, "MOST_COUNTED", 4)
+    monkeypatch.setattr(committed_secrets, "MOST_COUNTED", 4)
     assert status(group).unsearched == 5
     maintain(group)
     assert status(group).unsearched == 0
@@ -1203,8 +1203,8 @@ def test_refs_that_were_searched_cost_nothing_more(
     def no_more(*_: object) -> None:
         raise AssertionError("searched again")
 
-    monkeypatch.setattr(exposed._Search, "step", no_more)
-    monkeypatch.setattr(exposed, "peel", no_more)
+    monkeypatch.setattr(committed_secrets._Search, "step", no_more)
+    monkeypatch.setattr(committed_secrets, "peel", no_more)
     assert len(status(group).secrets) == 1
     check(group)
 
@@ -1218,7 +1218,7 @@ def test_status_leaves_a_long_line_beside_the_branch_to_maintenance(
     for number in range(4):
         commit(group, "notes/a.md", f"{number}\n")
     by_hand(group, "switch", "-q", "main")
-    monkeypatch.setattr(exposed, "MOST_COMMITS", 3)
+    monkeypatch.setattr(committed_secrets, "MOST_COMMITS", 3)
 
     shown = status(group)
     assert (shown.secrets, shown.unsearched) == ((), 5)
@@ -1239,7 +1239,7 @@ def test_damage_beside_the_branch_hides_nothing_else(group: Group, what: str) ->
     oid = by_hand(group, "rev-parse", what)
     (group.gitdir / "objects" / oid[:2] / oid[2:]).unlink()
 
-    scanned_now = exposed.scan_beside(group)
+    scanned_now = committed_secrets.scan_beside(group)
 
     assert [each.commit for each in scanned_now.found] == [bad]
 
