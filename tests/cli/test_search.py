@@ -85,7 +85,7 @@ def test_filters_are_passed_on(birds: Run) -> None:
     ("args", "code", "said"),
     [
         ((), 2, "Missing argument 'QUERY...'"),
-        (("",), 2, "there is nothing to look for"),
+        (("",), 2, "nothing to search for"),
         (("x", "--source", "all of it"), 2, "there is no source 'all of it'"),
         (("x", "--layer", "fact"), 2, "no layer 'fact'"),
         (("x", "--since", "then"), 2, "invalid date 'then'"),

@@ -438,8 +438,8 @@ def test_kept_commits_that_hold_it_are_not_merged(
     assert [each.commit for each in kept_list(group)] == [top]
     assert caught.value.facts["rule"] == "github-token"
     assert TOKEN not in repr((str(caught.value), caught.value.hint, caught.value.facts))
-    assert f"gitmem restore PATH --at {top[:10]}" in caught.value.hint
-    assert "--allow-secret github-token" in caught.value.hint
+    assert f"memory.restore('PATH', at='{top[:10]}')" in caught.value.hint
+    assert "allow_secret='github-token'" in caught.value.hint
     done = kept_restore(group, top[:10], allow_secret=["github-token"])
     assert done.commit == group.repository.tip() != before
     assert status(group).secrets == ()
@@ -519,7 +519,7 @@ def test_each_commit_is_searched_once(group: Group, monkeypatch: pytest.MonkeyPa
     def no_more(data: bytes) -> list[object]:
         raise AssertionError("searched again")
 
-    monkeypatch.setattr(committed_secrets, "found_in", no_more)
+    monkeypatch.setattr(committed_secrets, "find_in_bytes", no_more)
     status(group)
     check(group)
     assert all(each.outcome != "failed" for each in maintain(group).steps)
@@ -538,7 +538,7 @@ def test_a_write_leaves_a_long_history_to_maintenance(
     assert read_scanned(group.gitdir).tip == ""
     assert "[redacted: github-token]" in inject(group).text, "what is shown is searched itself"
     (step,) = (each for each in maintain(group).steps if each.step == "secrets")
-    assert (step.outcome, step.detail) == ("done", "1 secret found, see `gitmem check`")
+    assert (step.outcome, step.detail) == ("done", "1 secret found")
     assert [each.path for each in status(group).secrets] == ["state.md"]
     (step,) = (each for each in maintain(group).steps if each.step == "secrets")
     assert step.outcome == "nothing"

@@ -95,7 +95,7 @@ def test_a_path_that_is_like_nothing_is_answered_with_the_list(group: Group) -> 
     with pytest.raises(PathNotFound) as caught:
         read(group, "quite/another/thing.txt")
 
-    assert "gitmem list" in caught.value.hint
+    assert "memory.list" in caught.value.hint
 
 
 def test_near_misses_are_few_and_the_closest_comes_first() -> None:
@@ -115,7 +115,7 @@ def test_a_deleted_file_is_answered_with_the_command_that_brings_it_back(group: 
 
     command = f"""gitmem restore 'it'"'"'s gone.md' --at {kept[:10]}"""
     assert caught.value.facts["restore"] == command
-    assert command in caught.value.hint
+    assert f"""memory.restore("it's gone.md", at='{kept[:10]}')""" in caught.value.hint
     assert read(group, "it's gone.md", at=kept[:10]).text == "one\n"
 
 
@@ -132,7 +132,7 @@ def test_a_file_that_only_a_merge_dropped_can_be_had_back_too(group: Group) -> N
     with pytest.raises(PathNotFound, match="last changed") as caught:
         read(group, "lost.md")
 
-    assert f"--at {side[:10]}" in caught.value.hint
+    assert f"at='{side[:10]}'" in caught.value.hint
 
 
 def test_a_moved_file_is_answered_with_its_new_name(group: Group) -> None:
@@ -142,7 +142,7 @@ def test_a_moved_file_is_answered_with_its_new_name(group: Group) -> None:
     with pytest.raises(PathNotFound, match=r"moved to new name\.md") as caught:
         read(group, "old.md")
 
-    assert "gitmem read 'new name.md'" in caught.value.hint
+    assert "memory.read('new name.md')" in caught.value.hint
 
 
 def test_a_file_that_came_later_is_not_said_to_be_unknown(group: Group) -> None:
@@ -152,7 +152,7 @@ def test_a_file_that_came_later_is_not_said_to_be_unknown(group: Group) -> None:
     with pytest.raises(PathNotFound, match="it came later") as caught:
         read(group, "b.md", at=first)
 
-    assert "gitmem log b.md" in caught.value.hint
+    assert "log('b.md')" in caught.value.hint
 
 
 @pytest.mark.parametrize("path", ["notes", "notes/", ""])
@@ -162,7 +162,7 @@ def test_a_folder_is_no_file(group: Group, path: str) -> None:
     with pytest.raises(PathNotFound) as caught:
         read(group, path)
 
-    assert "gitmem list" in caught.value.hint
+    assert "memory.list" in caught.value.hint
 
 
 def test_a_name_that_only_plain_git_accepts_can_be_read(group: Group) -> None:

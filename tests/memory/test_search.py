@@ -276,7 +276,7 @@ class TestWhatIsFound:
 
     @pytest.mark.parametrize("query", ["", "  \n", "\t"])
     def test_nothing_cannot_be_looked_for(self, group: Group, query: str) -> None:
-        with pytest.raises(BadInput, match="nothing to look for"):
+        with pytest.raises(BadInput, match="nothing to search for"):
             search(group, query)
 
     @pytest.mark.parametrize("query", ["???", "-- ;", "\u200b", '""', "()*^:"])

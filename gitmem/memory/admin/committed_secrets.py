@@ -27,6 +27,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.searched import has_open, scanned_in
 from gitmem.model.access import check_access
 from gitmem.model.guards import MAX_FILE, is_allowed
+from gitmem.model.hints import Hint, call
 from gitmem.model.record import Record
 from gitmem.model.secrets.exposure import Exposed, located_id, secret_id
 from gitmem.model.secrets.find import SecretMatch, find, find_in_bytes, find_in_path, redacted_path
@@ -548,20 +549,24 @@ class _Head:
 
 def secret_words(secret: Secret) -> tuple[str, str]:
     """What to say of a finding, and what to type next."""
-    done = f"`gitmem check --acknowledge {secret.id}`"
+    done = call("check", acknowledge=secret.id)
     if secret.standing:
         where = [_place_words(each.path, each.line) for each in secret.places]
         text = f"{_listed(where)} hold{'s' * (len(where) == 1)} what looks like a credential"
         way = "remove it from the file" if secret.line else "rename the file"
-        return f"{text} ({secret.rule})", f"{way} and replace the key; if it is none, run {done}"
+        hint = Hint(f"{way} and replace the key; if it is none, run ", done)
+        return f"{text} ({secret.rule})", hint
     where = [_place_words(secret.path, secret.line)] if secret.path else ["the message"]
     text = f"history holds what looks like a credential ({secret.rule}): "
     text += f"{where[0]} of commit {secret.commit[:10]}"
     if secret.beside:
         text += ", which is not on the branch"
-        return text, f"replace the key, then run {done}; `gitmem kept` lists what you can drop"
-    hint = f"replace the key, then run {done}; docs/secrets.md says how to remove it from history"
-    return text, hint
+        listed = call("kept")
+        return text, Hint(
+            "replace the key, then run ", done, "; ", listed, " lists what you can drop"
+        )
+    more = "; docs/secrets.md says how to remove it from history"
+    return text, Hint("replace the key, then run ", done, more)
 
 
 def _listed(places: list[str]) -> str:
@@ -591,7 +596,7 @@ def acknowledge(group: Group, ids: Iterable[str]) -> Acknowledgement:
         if each not in known | done:
             raise NotFound(
                 f"no finding {each!r} in group {group.name}",
-                hint="`gitmem check` lists them with their ids",
+                hint=Hint(call("check"), " lists them with their ids"),
             )
     keep_acknowledged(group.gitdir, wanted)
     return Acknowledgement(wanted, not set(wanted) <= done, not secrets.isdisjoint(wanted))

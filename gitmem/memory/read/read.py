@@ -6,9 +6,9 @@ from gitmem.errors import PathNotFound, PathRefused
 from gitmem.memory.group import Group
 from gitmem.memory.resolve import resolve
 from gitmem.model.commit_messages import revealed
+from gitmem.model.hints import Hint, as_command, call
 from gitmem.model.paths import fold
 from gitmem.model.record import Record
-from gitmem.model.text.format import quoted
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Commit, Repository, Snapshot
 
@@ -67,7 +67,7 @@ def missing(group: Group, snapshot: Snapshot, path: str) -> PathNotFound:
     if group.repository.snapshot().node(path):
         return PathNotFound(
             f"there was no {path} at {snapshot.commit[:10]}; it came later",
-            hint=f"see since when: `gitmem log {quoted(path)}`",
+            hint=Hint("see since when: ", call("log", path)),
             path=path,
         )
     from gitmem.store.history.log import follow  # only where something is missing
@@ -85,7 +85,7 @@ def _lost(group: Group, path: str) -> PathNotFound | None:
 
     for each in unreadable(group.gitdir, group.repository.objects):
         if each.path and each.concerns(path):
-            hint = "`gitmem check` shows how to bring it back from a copy of the group"
+            hint = Hint(call("check"), " shows how to bring it back from a copy of the group")
             text = f"there is no {path} in this group: {each.message}"
             return PathNotFound(text, hint=hint, path=path, object=each.object)
     return None
@@ -96,8 +96,8 @@ def _no_file(snapshot: Snapshot, path: str) -> PathNotFound:
     if node and node.mode == SUBMODULE:
         return PathNotFound(f"{path} is a git repository of its own, not a file", path=path)
     what = f"{path} is a folder" if path else "no file was named"
-    command = f"gitmem list {quoted(path)}" if path else "gitmem list"
-    return PathNotFound(what, hint=f"see which files there are: `{command}`", path=path)
+    files = call("list", path) if path else call("list")
+    return PathNotFound(what, hint=Hint("see which files there are: ", files), path=path)
 
 
 def _vanished(group: Group, path: str, last: Commit) -> PathNotFound:
@@ -112,18 +112,18 @@ def _vanished(group: Group, path: str, last: Commit) -> PathNotFound:
     if target:
         return PathNotFound(
             f"there is no {path} any more: it was moved to {target} on {when}",
-            hint=f"read it with `gitmem read {quoted(target)}`",
+            hint=Hint("read it with ", call("read", target)),
             path=path,
             moved_to=target,
         )
-    command = f"gitmem restore {quoted(path)} --at {holder.oid[:10]}"
+    restore = call("restore", path, at=holder.oid[:10])
     # A merge by hand can lose a file that no commit deleted.
     what = "last changed" if holder == last else "deleted"
     return PathNotFound(
         f"there is no {path} any more: it was {what} on {when}, in {last.oid[:10]}",
-        hint=f"bring it back with `{command}`",
+        hint=Hint("bring it back with ", restore),
         path=path,
-        restore=command,
+        restore=as_command(restore),
     )
 
 
@@ -136,7 +136,9 @@ def _moved_to(repository: Repository, last: Commit, holder: Commit, path: str) -
 
 def _unknown(snapshot: Snapshot, path: str) -> PathNotFound:
     near = near_misses(path, [each for each, _ in snapshot.files()])
-    hint = f"did you mean {' or '.join(near)}?" if near else "see what there is with `gitmem list`"
+    hint = (
+        f"did you mean {' or '.join(near)}?" if near else Hint("list the files with ", call("list"))
+    )
     return PathNotFound(f"there is no {path} in this group", hint=hint, path=path, near=near)
 
 

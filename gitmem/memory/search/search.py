@@ -14,6 +14,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.layouts import check_layers
 from gitmem.memory.read.log import start_of
 from gitmem.memory.search.passages import CANDIDATES, Match, blob_text, find_passages, text_of
+from gitmem.model.hints import Hint, call
 from gitmem.model.language.prompts import Sentence, query_sentences
 from gitmem.model.language.ranking import rounded_score
 from gitmem.model.layout.archives import archive_of, is_archived
@@ -97,7 +98,9 @@ def search(
     if source not in SOURCES:
         raise BadInput(f"there is no source {source!r}", hint=f"use one of {', '.join(SOURCES)}")
     if not query.strip():
-        raise BadInput("there is nothing to look for", hint="for example `gitmem search billing`")
+        raise BadInput(
+            "nothing to search for", hint=Hint("for example ", call("search", "billing"))
+        )
     if chats and (source == MEMORY or layers):
         raise BadInput(
             "a chat filter cannot be combined with a layer or with `--source memory`",
@@ -211,7 +214,9 @@ def _strangers(group: Group, sources: Sources, chats: Sequence[str]) -> Iterator
         if not any(is_chat(each, chat) for each in known):
             from gitmem.model.secrets.find import redacted_quote  # only where there is none
 
-            yield f"no messages in a chat {redacted_quote(chat)}; see `gitmem transcript list`"
+            yield Hint(
+                f"no messages in a chat {redacted_quote(chat)}; see ", call("transcript list")
+            )
 
 
 def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:

@@ -251,7 +251,7 @@ def _secrets(call: Invocation, found: Status) -> Iterator[str]:
     for each in found.secrets[:SHOWN]:
         text, hint = secret_words(each)
         yield f"  {call.style.warn(visible(text))}"
-        yield call.addressed(f"           {visible(hint)}")
+        yield f"           {visible(call.addressed(hint))}"
     if len(found.secrets) > SHOWN:
         yield f"  and {len(found.secrets) - SHOWN:,} more (see: {call.command('check')})"
     if found.unsearched:
