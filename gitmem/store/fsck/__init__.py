@@ -1,1 +1,1 @@
-"""Checking, repairing, packing and pruning of a repository."""
+"""Checks and repairs a repository: each module does both for one subject, such as refs or packs."""
