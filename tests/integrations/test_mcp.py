@@ -397,7 +397,7 @@ class TestBringingBack:
         assert said.startswith("choose-version: ")
         call = f'memory_restore(path="a.md", at="{first.commit[:10]}")'
         assert call in said
-        assert "hint: take the one before with `memory_restore(path=" in said
+        assert "hint: to restore the version before: `memory_restore(path=" in said
 
 
 class TestWhatIsLong:

@@ -334,7 +334,7 @@ class TestGuards:
         said = main.refused("memory_write", path="a.md", text="two", group="away")
 
         assert "on the branch 'mine'" in said
-        assert "a person has to run `git switch main`" in said
+        assert "run `git switch main`" in said
         assert main.done("memory_get", path="a.md", group="away").text.endswith("one\n")
         group.close()
 

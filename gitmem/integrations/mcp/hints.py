@@ -7,8 +7,6 @@ a person can type.
 from __future__ import annotations
 
 import json
-import re
-from shlex import split
 
 from gitmem.model.hints import Call, Hint, Option, as_option, in_shell, rendered
 
@@ -40,9 +38,7 @@ FOR_PEOPLE = ("allow_secret", "allow_policy", "allow_markers")
 
 def for_models(text: str) -> str:
     """TEXT with its calls and options as tools and arguments, where tools have them."""
-    if isinstance(text, Hint):
-        return rendered(text, _for_model)
-    return _plain(text)
+    return rendered(text, _for_model)
 
 
 def _for_model(part: Call | Option) -> str:
@@ -76,57 +72,3 @@ def _arguments(call: Call) -> dict[str, str | bool] | None:
     found: dict[str, str | bool] = dict(zip(first, named, strict=False))
     found |= {ARGUMENTS[name]: value for name, value in options.items()}
     return found | ({"entries": True} if call.verb == "entries" else {})
-
-
-# Until every hint is data: commands and options found in plain texts.
-_COMMAND = re.compile(r"`gitmem ([a-z-]+)([^`]*)`")
-_PHRASES = (
-    (r"repeat with --allow-shrink", "repeat with allow_shrink: true"),
-    (
-        r"repeat with (--allow-(?:secret \S+|policy|markers))",
-        r"a person can do it: `gitmem write \1 ...`",
-    ),
-    (r"add to it with --append", "add to it with memory_append"),
-    (r" \(leave out -g, or use -g \S+\)", ": leave out `group`"),
-    (r"repeat with the same --id", "repeat it"),
-    (r"add --summary", "set the field summary"),
-    (r"\brun `git ", "a person has to run `git "),
-    (r"(?<![\w-])--set(?![\w-])", "`fields`"),
-    (r"(?<![\w-])--(at|create|date|previous|since|user)(?![\w-])", r"`\1`"),
-)
-
-
-def _plain(text: str) -> str:
-    parts = _COMMAND.split(text)
-    found = []
-    for at in range(0, len(parts), 3):
-        found.append(_phrased(parts[at]))
-        if at + 2 < len(parts):
-            verb, rest = parts[at + 1 : at + 3]
-            found.append(_parsed(verb, rest) or f"`gitmem {verb}{rest}`")
-    return "".join(found)
-
-
-def _phrased(text: str) -> str:
-    for pattern, words in _PHRASES:
-        text = re.sub(pattern, words, text)
-    return text
-
-
-def _parsed(verb: str, rest: str) -> str:
-    try:
-        words = split(rest)
-    except ValueError:
-        return ""
-    args, options = [], []
-    while words:
-        word = words.pop(0)
-        if not word.startswith("-"):
-            args.append(word)
-            continue
-        name = word.removeprefix("--")
-        value = True if name in ("previous", "append") else words.pop(0) if words else ""
-        options.append((name, value))
-    if "$'" in rest:
-        return ""
-    return _tool_call(Call(verb, tuple(args[:1]), tuple(options)))

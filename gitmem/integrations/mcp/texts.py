@@ -21,7 +21,7 @@ from gitmem.model.context.escape import (
     on_lines,
     shown,
 )
-from gitmem.model.hints import Hint
+from gitmem.model.hints import Call, Hint, call
 from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
@@ -287,7 +287,9 @@ def refused(code: str, message: str, hint: str, facts: Mapping[str, Any]) -> Too
     lines = [on_lines(f"{code}: {_cut(for_models(message))}")]
     if hint:
         lines.append(on_lines(f"hint: {_cut(for_models(hint))}"))
-    lines += [on_a_line(_version_line(each)) for each in facts.get("versions", ())]
+    calls = (part for part in getattr(hint, "parts", ()) if isinstance(part, Call))
+    target = next((each.args[0] for each in calls if each.verb == "restore" and each.args), "")
+    lines += [on_a_line(_version_line(target, each)) for each in facts.get("versions", ())]
     return ToolResult(joined(lines, "\n"), failed=True)
 
 
@@ -321,12 +323,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]} ..."
 
 
-def _version_line(version: Mapping[str, Any]) -> str:
-    """One version to choose from, with the call that restores it."""
+def _version_line(target: str, version: Mapping[str, Any]) -> str:
+    """One version to choose from, with the call that restores TARGET to it."""
     when: datetime = version["time"]
     size = "" if version["bytes"] is None else f", {counted(version['bytes'], 'byte')}"
     what = f"{when:%Y-%m-%d %H:%M}, {version['op'] or 'git'} by {version['agent']}{size}"
-    return f"- {what}: {for_models(_command(version['command']))}"
+    restore = call("restore", target, at=version["commit"][:COMMIT])
+    return f"- {what}: {for_models(Hint(restore))}"
 
 
 def sound(value: Any) -> Any:
@@ -336,7 +339,3 @@ def sound(value: Any) -> Any:
     if isinstance(value, dict):
         return {sound(key): sound(each) for key, each in value.items()}
     return [sound(each) for each in value] if isinstance(value, list) else value
-
-
-def _command(command: str) -> str:
-    return command if isinstance(command, Hint) else f"`{command}`"

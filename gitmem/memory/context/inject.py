@@ -394,10 +394,14 @@ def _silenced(sources: Sources) -> Iterator[_Silenced]:
 
 def _masked(masks: Masks) -> Iterator[str]:
     """That a secret is hidden is for people: the model gets the mask."""
+    if not masks.masked:
+        return
+    from gitmem.model.hints import Hint, call
+
     for (group, path), count in sorted(masks.masked.items()):
         name = masks.name(group, path)
         place = f"{group}: {name}" if group else name
-        yield f"{place}: {counted(count, 'secret')} masked, see `gitmem check`"
+        yield Hint(f"{place}: {counted(count, 'secret')} masked, see ", call("check"))
 
 
 def _zone_name(moment: Pinned) -> str:

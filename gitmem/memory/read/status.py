@@ -394,7 +394,9 @@ def _leaked(secrets: Sequence[Secret]) -> Iterator[str]:
 
 def _unsaid(said: Said | None) -> Iterator[str]:
     if said and said.unreadable:
-        yield "messages cannot be read: see `gitmem check`"
+        from gitmem.model.hints import Hint, call
+
+        yield Hint("messages cannot be read: see ", call("check"))
     if said and said.too_many:
         yield f"{counted(said.pending, 'message')} not summarised"
 
