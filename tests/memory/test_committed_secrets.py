@@ -13,7 +13,6 @@ from gitmem.cache import scanned
 from gitmem.cache.scanned import read_scanned
 from gitmem.errors import NotFound, SecretFound
 from gitmem.integrations.hooks.context import changed_since
-from gitmem.integrations.hooks.edits import told
 from gitmem.integrations.hooks.protocol import Room
 from gitmem.integrations.mcp.groups import Endpoint, OpenGroups
 from gitmem.integrations.mcp.tools import answered
@@ -676,7 +675,7 @@ def test_no_door_of_a_model_shows_it_in_a_name(
         inject(group, prompt="what do otters pay?", annotate=True),
         inject(group, budget=200, annotate=True),
         changed_since(group, [("main", shown)]),
-        *told(capture(group), "main", Room(9000, 9000)),
+        *edit_notes(capture(group), "main", Room(9000, 9000)),
     ]
 
     for each in said:

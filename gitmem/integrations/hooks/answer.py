@@ -81,8 +81,8 @@ class Parts:
 
     def tell(self, damage: Iterable[str]) -> None:
         """Report DAMAGE, because of which the answer may be incomplete."""
-        told = self.notice
-        new = (each for each in damage if each.partition(":")[0] not in told)
+        reported = self.notice
+        new = (each for each in damage if each.partition(":")[0] not in reported)
         self.trouble += filter(None, [damage_words(new)])
 
     @property

@@ -46,8 +46,8 @@ def written(event: Event) -> Output:
             groups.setdefault(name, []).append(path)
     if not groups:
         return Output()
-    said = _captured(event, groups)
-    return said._replace(notice="\n".join(filter(None, (*news, said.notice))))
+    output = _captured(event, groups)
+    return output._replace(notice="\n".join(filter(None, (*news, output.notice))))
 
 
 def _resolved(paths: Iterable[str]) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _captured(event: Event, groups: dict[str, list[str]]) -> Output:
                 except Refused as error:  # a refused name costs no other file
                     lost = "{why}; the edit of {path} is not in memory"
                     trouble.append(worded(lost, why=in_words(error), path=path))
-        words += told(_together(done), name, room) if done else []
+        words += edit_notes(_together(done), name, room) if done else []
     trouble = list(room.whole_ones(trouble[:TOLD]))
     return Output(joined((*words, *trouble), "\n"), "\n".join(trouble))
 
@@ -124,22 +124,22 @@ def capture_edits(event: Event, group: Group, room: Room, *, with_held: bool = F
         remember_unchanged(asking(event), group.name, worktree, state)  # what is left is held
     if not (done.left or done.claimed or done.operation):
         note_captured_until(group.gitdir, began, (each.path for each in done.held))
-    told_of = done if with_held else done._replace(held=(), claimed=())
+    reported = done if with_held else done._replace(held=(), claimed=())
     rejoined = [worded("{what}.", what=typed(each)) for each in group.take_rejoined()]
     left = [*rejoined, *_left(done.left)]
-    return joined((*told(told_of, group.name, room.without("".join(left))), *left), "\n")
+    return joined((*edit_notes(reported, group.name, room.without("".join(left))), *left), "\n")
 
 
-def told(done: CapturedAll, group: str, room: Room) -> list[ForModel]:
+def edit_notes(done: CapturedAll, group: str, room: Room) -> list[ForModel]:
     """What a model should know about its edits: which are held and which broke a policy."""
-    words = _told(done, group)
+    words = _notes_on(done, group)
     rest = "{more} more such edits: see `gitmem -g {group} status`."
     shown = list(room.without(rest).whole_ones(words[:TOLD]))
     more = len(words) - len(shown)
     return [*shown, *([worded(rest, more=more, group=group)] if more else [])]
 
 
-def _told(done: CapturedAll, group: str) -> list[ForModel]:
+def _notes_on(done: CapturedAll, group: str) -> list[ForModel]:
     from gitmem.model.secrets.find import redacted_path  # loaded by the capture anyway
 
     words = [

@@ -100,8 +100,8 @@ def turned(event: Event) -> Output:
     )
     # Added context keeps a turn going, so add none while a hook already does.
     is_going = event.payload.get("stop_hook_active")
-    told = NOTHING if is_going else joined((words, own, nudge))
-    return Output(told, "\n".join(filter(None, (*news, parts.notice))))
+    context = NOTHING if is_going else joined((words, own, nudge))
+    return Output(context, "\n".join(filter(None, (*news, parts.notice))))
 
 
 def _was_quiet(event: Event, parts: Parts) -> bool:

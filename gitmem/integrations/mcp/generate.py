@@ -35,14 +35,14 @@ def handshake() -> bytes:
     """The file, as the SDK that is installed would have it."""
     from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-    said: dict[str, dict[str, Json]] = {each: {} for each in (INITIALIZE, *HANDSHAKE, *MODERN)}
+    found: dict[str, dict[str, Json]] = {each: {} for each in (INITIALIZE, *HANDSHAKE, *MODERN)}
     for version in HANDSHAKE_PROTOCOL_VERSIONS:
-        for method, result in _heard([_greeting(version), *map(_bare, HANDSHAKE)]).items():
-            said[method][version] = result
+        for method, result in _answers_to([_greeting(version), *map(_bare, HANDSHAKE)]).items():
+            found[method][version] = result
     for version in MODERN_PROTOCOL_VERSIONS:
-        for method, result in _heard([_enveloped(each, version) for each in MODERN]).items():
-            said[method][version] = result
-    answers = {method: _by_result(results) for method, results in said.items()}
+        for method, result in _answers_to([_enveloped(each, version) for each in MODERN]).items():
+            found[method][version] = result
+    answers = {method: _by_result(results) for method, results in found.items()}
     return (json.dumps({"answers": answers}, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -72,13 +72,13 @@ def _by_result(results: dict[str, Json]) -> list[Json]:
     return rows
 
 
-def _heard(requests: list[Json]) -> dict[str, Json]:
+def _answers_to(requests: list[Json]) -> dict[str, Json]:
     """What a server with nothing but the SDK answers, by method."""
     lines = [json.dumps({"jsonrpc": "2.0", "id": each["method"], **each}) for each in requests]
     with TemporaryDirectory() as nothing:
         endpoint = Endpoint(OpenGroups(), Store(Path(nothing)), GROUP, GROUP)
-        said = exchange(endpoint, "\n".join(lines).encode(), from_file=False)
-    answers = map(json.loads, said.splitlines())
+        output = exchange(endpoint, "\n".join(lines).encode(), from_file=False)
+    answers = map(json.loads, output.splitlines())
     return {each["id"]: each["result"] for each in answers}
 
 

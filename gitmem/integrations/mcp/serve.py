@@ -274,8 +274,8 @@ def is_known_sdk() -> bool:
     The dist-info folder tells: importing the SDK takes too long.
     """
     found = find_spec("mcp")
-    places = found.submodule_search_locations if found else None
-    beside = [each.name for at in places or () for each in Path(at).parent.glob("mcp-*.dist-info")]
+    folders = found.submodule_search_locations if found else None
+    beside = [each.name for at in folders or () for each in Path(at).parent.glob("mcp-*.dist-info")]
     return any(re.match(rf"mcp-{SDK}\.", each) for each in beside)
 
 
@@ -305,9 +305,10 @@ async def _greet(
         left = await _greet_from_file(lines, words, handshake)
         is_over = not left
         while (
-            left and (said := handshake.answer(left[0], lambda: _first_page(endpoint))) is not None
+            left
+            and (answer := handshake.answer(left[0], lambda: _first_page(endpoint))) is not None
         ):
-            await words.write(said)
+            await words.write(answer)
             left.pop(0)
         endpoint.kept.close()
         lines.put_back(left)
@@ -330,11 +331,11 @@ async def _greet_from_file(
         line = await anext(lines, None)
         if line is None:
             break
-        said = None if left and not handshake.opening else handshake.answer(line)
-        if said is None:
+        answer = None if left and not handshake.opening else handshake.answer(line)
+        if answer is None:
             left.append(line)
         else:
-            await words.write(said)
+            await words.write(answer)
     return left
 
 

@@ -220,8 +220,8 @@ def _declared(tool: Tool) -> types.Tool:
 
 def _client(context: ServerRequestContext[Any]) -> str:
     """The name of the client."""
-    said = context.session.client_params
-    return said.client_info.name if said else ""
+    client = context.session.client_params
+    return client.client_info.name if client else ""
 
 
 def _result(endpoint: Endpoint, params: types.CallToolRequestParams) -> types.CallToolResult:

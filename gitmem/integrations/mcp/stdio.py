@@ -276,8 +276,8 @@ def fault(line: bytes) -> str:
         return ""  # a notification, or an answer to us
     is_whole = found.get("jsonrpc") == "2.0" and isinstance(found.get("method"), str)
     is_whole = is_whole and isinstance(found.get("params", {}), dict) and _is_id(found["id"])
-    code, said = (PARSE_ERROR, UNREADABLE) if is_whole else (INVALID_REQUEST, SHAPELESS)
-    return _error(found["id"], code, said)
+    code, message = (PARSE_ERROR, UNREADABLE) if is_whole else (INVALID_REQUEST, SHAPELESS)
+    return _error(found["id"], code, message)
 
 
 def has_id(line: bytes) -> bool:
@@ -297,7 +297,7 @@ def _is_id(number: object) -> bool:
     return isinstance(number, str | int) and not isinstance(number, bool)
 
 
-def _error(number: Any, code: int, said: str) -> str:
+def _error(number: Any, code: int, message: str) -> str:
     known = number if _is_id(number) else None
-    error = {"code": code, "message": said}
+    error = {"code": code, "message": message}
     return json.dumps({"jsonrpc": "2.0", "id": known, "error": error}) + "\n"

@@ -119,8 +119,8 @@ def found(group: str, searched: Searched) -> ForModel:
 
 def _headline(group: str, hit: Hit) -> str:
     if hit.source != "memory":
-        said = f", {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
-        return f"said by {hit.from_} in {hit.chat}{said}"
+        when = f", {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
+        return f"said by {hit.from_} in {hit.chat}{when}"
     where = f"lines {hit.lines[0]}-{hit.lines[1]}" if hit.lines else ""
     touched = f"{hit.touched:%Y-%m-%d}" if hit.touched else ""
     facts = ", ".join(filter(None, (where, touched, hit.state)))
@@ -205,8 +205,8 @@ def listed_entries(listed: ListedEntries, offset: int) -> ToolResult:
     lines = []
     for each in every[offset : offset + ROWS]:
         parts = (each.status, each.type, f"{each.date}" if each.date else "")
-        said = ", ".join(filter(None, parts))
-        lines.append(f"{each.address}  {each.title}{f'  ({said})' if said else ''}")
+        details = ", ".join(filter(None, parts))
+        lines.append(f"{each.address}  {each.title}{f'  ({details})' if details else ''}")
     page = every[offset : offset + ROWS]
     rows = [{"address": each.address, "title": each.title} for each in page]
     shown = _fitting(lines, rows)

@@ -169,13 +169,13 @@ class MemoryCommands:
     def _rename(self, command: Command) -> str:
         from gitmem.memory.write.move import move
 
-        given, wanted = text(command, "old_path"), text(command, "new_path")
-        [old, new], visible = self._resolved(given, wanted)
+        given, renamed = text(command, "old_path"), text(command, "new_path")
+        [old, new], visible = self._resolved(given, renamed)
         if not old:
             raise NotDone(f"Cannot rename the {ROOT} directory itself")
-        visible.check_writable(new, wanted)
+        visible.check_writable(new, renamed)
         if visible.is_taken(new):
-            raise NotDone(f"Error: The destination {wanted} already exists")
+            raise NotDone(f"Error: The destination {renamed} already exists")
         _check_there(visible, old, given)
         try:
             moved = move(self._group, old, new).moved
@@ -184,7 +184,7 @@ class MemoryCommands:
         source, target = moved[0]
         # If a folder appeared at the new name meanwhile, the file is inside it.
         real = target.removesuffix(source.removeprefix(old))
-        return f"Successfully renamed {given} to {wanted if real == new else f'{ROOT}/{real}'}"
+        return f"Successfully renamed {given} to {renamed if real == new else f'{ROOT}/{real}'}"
 
     def _clear(self) -> str:
         from gitmem.memory.curate.archive import archive
@@ -199,8 +199,8 @@ class MemoryCommands:
     def _resolved(self, *given: str) -> tuple[list[str], VisibleFiles]:
         """The paths in the group, and its files after capturing edits of others."""
         paths = [inside(each) for each in given]
-        for path, said in zip(paths, given, strict=True):
-            check_links(self._group.worktree, path, said)
+        for path, named in zip(paths, given, strict=True):
+            check_links(self._group.worktree, path, named)
         capture_edits(self._group, paths)
         return paths, VisibleFiles(self._group)
 
@@ -213,7 +213,7 @@ class MemoryCommands:
                 raise NotDone(no_file if visible.is_folder(path) else absent)
             visible.check_writable(path, given)
             found = read(self._group, path)
-            changed, said = change(_text_of(found, given))
+            changed, answer = change(_text_of(found, given))
             try:
                 self._write(path, changed, if_match=found.blob)
             except BlobMismatch:
@@ -221,7 +221,7 @@ class MemoryCommands:
                     raise
             else:
                 break
-        return said
+        return answer
 
     def _write(self, path: str, content: str, *, create: bool = False, if_match: str = "") -> None:
         from gitmem.memory.write.write import Allowed, Edit, write
@@ -272,11 +272,11 @@ def _only_place(content: str, old: str, given: str) -> int:
 
 def _lines_with(content: str, old: str) -> list[int]:
     """The line of each occurrence of OLD."""
-    found, line, at, place = [], 1, 0, content.find(old)
-    while place != -1:
-        line, at = line + content.count("\n", at, place), place
+    found, line, at, offset = [], 1, 0, content.find(old)
+    while offset != -1:
+        line, at = line + content.count("\n", at, offset), offset
         found.append(line)
-        place = content.find(old, place + 1)
+        offset = content.find(old, offset + 1)
     return found
 
 

@@ -57,8 +57,8 @@ def _number(found: object) -> int | None:
     return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
-def _wrong(command: Command, name: str, wanted: str) -> NotDone:
-    return NotDone(f"Error: The command {command['command']} needs `{name}`, {wanted}")
+def _wrong(command: Command, name: str, needed: str) -> NotDone:
+    return NotDone(f"Error: The command {command['command']} needs `{name}`, {needed}")
 
 
 def file_view(path: str, text: str, view_range: tuple[int, int]) -> str:
@@ -77,8 +77,8 @@ def change_view(text: str, at: int) -> str:
     lines = text.split("\n")
     changed = text.count("\n", 0, at)
     start = max(0, changed - AROUND)
-    said = "The memory file has been edited. Here is the snippet showing the change"
-    return f"{said} (with line numbers):\n{_numbered(lines[start : changed + AROUND + 1], start)}"
+    done = "The memory file has been edited. Here is the snippet showing the change"
+    return f"{done} (with line numbers):\n{_numbered(lines[start : changed + AROUND + 1], start)}"
 
 
 def folder_view(path: str, files: Iterable[tuple[str, int]]) -> str:

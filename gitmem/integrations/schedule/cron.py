@@ -149,10 +149,10 @@ def _read(environ: Mapping[str, str]) -> str:
     done = run(READ, environ)
     if not done.returncode:
         return text_of(done.stdout)
-    said = last_words(done)
-    if any(each in said.lower() for each in NO_TABLE):
+    message = last_words(done)
+    if any(each in message.lower() for each in NO_TABLE):
         return ""
-    raise failure(READ, said)
+    raise failure(READ, message)
 
 
 def _whole(plan: SchedulePlan) -> str:

@@ -106,23 +106,23 @@ _PRIORITIES = {CONTEXT: 1, "rotation": 2, "snapshot": 3, "consolidation": 2}
 
 def timetable(settings: Mapping[str, object]) -> tuple[ScheduledJob, ...]:
     """The jobs at the times under `schedule:` in SETTINGS, the store's `config.yaml`."""
-    said = settings.get("schedule") or {}
-    if not isinstance(said, dict) or not set(said) <= set(NAMES):
+    given = settings.get("schedule") or {}
+    if not isinstance(given, dict) or not set(given) <= set(NAMES):
         raise BadInput(
             "config.yaml: `schedule` must map names of jobs to times",
             hint=f"name {', '.join(NAMES)}, each with a time: {FORM}",
         )
-    return tuple(each._replace(time=_time(each, said.get(each.name))) for each in JOBS)
+    return tuple(each._replace(time=_time(each, given.get(each.name))) for each in JOBS)
 
 
-def _time(job: ScheduledJob, said: object) -> Time:
-    if said is None:
+def _time(job: ScheduledJob, given: object) -> Time:
+    if given is None:
         return job.time
-    if isinstance(said, int) and not isinstance(said, bool):
-        said = f"{said // MINUTES}:{said % MINUTES:02}"  # for YAML a bare 23:00 is a number
-    found = re.fullmatch(rf"(?:({'|'.join(DAYS)}) )?(\d\d?):(\d\d)", str(said))
+    if isinstance(given, int) and not isinstance(given, bool):
+        given = f"{given // MINUTES}:{given % MINUTES:02}"  # for YAML a bare 23:00 is a number
+    found = re.fullmatch(rf"(?:({'|'.join(DAYS)}) )?(\d\d?):(\d\d)", str(given))
     if not found or int(found[2]) >= HOURS or int(found[3]) >= MINUTES:
-        raise BadInput(f"config.yaml: bad time {said!r} for {job.name}", hint=FORM)
+        raise BadInput(f"config.yaml: bad time {given!r} for {job.name}", hint=FORM)
     return Time(int(found[2]), int(found[3]), DAYS.index(found[1]) if found[1] else None)
 
 

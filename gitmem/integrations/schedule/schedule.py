@@ -245,8 +245,8 @@ def _ran_in(group: Group, job: ScheduledJob) -> Ran:
         return Ran(group.name, "nothing", "not due")
     if job.name == "snapshot":
         return _maintained(group)
-    told = _rotated(group) if job.name == "rotation" else _reported(group)
-    return Ran(group.name, told.outcome, told.detail)
+    done = _rotated(group) if job.name == "rotation" else _reported(group)
+    return Ran(group.name, done.outcome, done.detail)
 
 
 def is_due(group: Group, job: ScheduledJob) -> bool:
@@ -278,11 +278,11 @@ def _maintained(group: Group) -> Ran:
 
     done = maintain(group)
     outcome = done.outcome
-    told = [f"{each.step}: {each.detail}" for each in done.steps if each.outcome != "nothing"]
+    details = [f"{each.step}: {each.detail}" for each in done.steps if each.outcome != "nothing"]
     if has_grown(group):  # a sync took the snapshot before the day was over
-        told.append(f"snapshot: {snapshot(group, force=True).name} made again")
+        details.append(f"snapshot: {snapshot(group, force=True).name} made again")
         outcome = "done" if outcome == "nothing" else outcome
-    ran = Ran(group.name, outcome, "; ".join(told) or "nothing was due")
+    ran = Ran(group.name, outcome, "; ".join(details) or "nothing was due")
     for each in done.failed[:1]:
         ran = ran._replace(code=each.code, hint=each.hint)
     return ran

@@ -146,12 +146,12 @@ def lingers() -> bool:
 def _units(plan: SchedulePlan) -> list[Unit]:
     """The service and the timer of each job, in this order."""
     folder = place(plan)
-    wanted = [
+    changes = [
         (f"{folder}/{_name(plan, job)}.{kind}", made(plan, job))
         for job in plan.jobs
         for kind, made in (("service", _service), ("timer", _timer))
     ]
-    return [Unit(path, text, _standing(path)) for path, text in wanted]
+    return [Unit(path, text, _standing(path)) for path, text in changes]
 
 
 def _name(plan: SchedulePlan, job: ScheduledJob) -> str:
@@ -230,17 +230,17 @@ def _active(plan: SchedulePlan) -> list[bool]:
     if not works(plan.environ):
         return [False for _ in timers]
     properties = "--property=Id,ActiveState,UnitFileState"
-    told = run_well((*SYSTEMCTL, "show", properties, *timers), plan.environ)
+    output = run_well((*SYSTEMCTL, "show", properties, *timers), plan.environ)
     running = {"ActiveState=active", "UnitFileState=enabled"}
-    states = [set(each.splitlines()) for each in told.split("\n\n")]
+    states = [set(each.splitlines()) for each in output.split("\n\n")]
     return [any({f"Id={each}", *running} <= state for state in states) for each in timers]
 
 
 def _scheduled(
-    wanted: Sequence[tuple[Unit, str | None]], commands: Commands, dry_run: bool
+    changes: Sequence[tuple[Unit, str | None]], commands: Commands, dry_run: bool
 ) -> Scheduled:
-    files = tuple(Altered(each.path, _change(each, text)) for each, text in wanted)
-    diff = "".join(unified_diff(each.path, each.before, text) for each, text in wanted)
+    files = tuple(Altered(each.path, _change(each, text)) for each, text in changes)
+    diff = "".join(unified_diff(each.path, each.before, text) for each, text in changes)
     return Scheduled("systemd", bool(commands), dry_run, files, commands, diff)
 
 
