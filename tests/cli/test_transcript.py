@@ -498,7 +498,7 @@ class TestImporting:
         assert done.out == "kept 1 message from 1 file\n"
         assert "of the shop" in run("transcript", "show", "s").out
         none = run("transcript", "import", "claude-code", "--project", str(tmp_path / "none"))
-        assert (none.code, "there are no conversations of" in none.err) == (3, True)
+        assert (none.code, "no conversations of" in none.err) == (3, True)
 
     def test_the_conversations_of_a_project_of_codex(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -532,10 +532,10 @@ class TestImporting:
         ("args", "code", "said"),
         [
             (("nobody", "--all"), 2, "unknown host 'nobody'"),
-            (("claude-code",), 2, "say which conversations"),
-            (("claude-code", "x", "--all"), 2, "and one of them alone"),
+            (("claude-code",), 2, "give paths, a project or all"),
+            (("claude-code", "x", "--all"), 2, "only one of these"),
             (("codex", "--all", "--project", "x"), 2, "gitmem transcript import codex"),
-            (("codex", "--all"), 3, "there are no conversations in"),
+            (("codex", "--all"), 3, "no conversations in"),
         ],
     )
     def test_mistakes_are_told(

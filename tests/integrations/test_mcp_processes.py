@@ -554,7 +554,7 @@ class TestTheBeginning:
             said = pipes.call("memory_status")
             assert said["isError"]
             assert text_of(said).startswith("group-not-found: ")
-            assert "make it with `gitmem init -g later`" in text_of(said)
+            assert "make it with `gitmem -g later init`" in text_of(said)
             init(store, "later", layout="none")
             assert not pipes.call("memory_status")["isError"]
             code, _, err = pipes.end()

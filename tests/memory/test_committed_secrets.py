@@ -13,6 +13,7 @@ from gitmem.cache import scanned
 from gitmem.cache.scanned import read_scanned
 from gitmem.errors import NotFound, SecretFound
 from gitmem.integrations.hooks.context import changed_since
+from gitmem.integrations.hooks.edits import edit_notes
 from gitmem.integrations.hooks.protocol import Room
 from gitmem.integrations.mcp.groups import Endpoint, OpenGroups
 from gitmem.integrations.mcp.tools import answered

@@ -244,7 +244,7 @@ def _check_printable(path: str) -> None:
     if any(each < " " or each == DELETE or "\ud800" <= each <= "\udfff" for each in path):
         raise BadInput(
             f"the path {path!r} has a control character, which a crontab cannot contain",
-            hint="move it to another path",
+            hint="move it to a path without control characters",
         )
 
 
