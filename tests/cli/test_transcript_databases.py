@@ -508,7 +508,7 @@ class TestMistakes:
             ("text.db", "is not a SQLite database"),
             ("nano.db", "run `gitmem transcript import nano "),
             ("other.db", "has no conversations of C4"),
-            ("cut.db", "cannot be read"),
+            ("cut.db", "failed: "),
         ):
             done = run("transcript", "import", "c4", str(tmp_path / name))
 

@@ -164,8 +164,8 @@ def _not_of(named: Database, connection: sqlite3.Connection, path: Path) -> BadI
     for name, each in DATABASES.items():
         if each.is_there(connection):
             again = call("transcript import", name, str(path))
-            text = Hint(f"{path} is a database of {each.system}: run ", again)
-            return BadInput(text, hint="give the path of the database")
+            other = Hint(f"{path} is a database of {each.system}: run ", again)
+            return BadInput(other, hint="give the path of the database")
     text = f"{path} has no conversations of {named.system}: no known table {named.table!r}"
     return BadInput(text, hint="give the path of the database")
 
