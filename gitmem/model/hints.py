@@ -12,7 +12,19 @@ from gitmem.model.record import Record
 from gitmem.model.text.format import quoted
 
 COMMAND_ONLY = frozenset(
-    {"adopt", "check", "doctor", "edit", "groups", "init", "install", "link", "mcp", "schedule"}
+    {
+        "adopt",
+        "check",
+        "doctor",
+        "edit",
+        "groups",
+        "init",
+        "install",
+        "link",
+        "mcp",
+        "schedule",
+        "transcript import",
+    }
 )
 """Verbs without a method: in Python, too, a hint names the command."""
 _METHODS = {
@@ -29,6 +41,7 @@ _METHODS = {
     "memory get": "memory_get",
     "memory search": "memory_search",
     "move-entry": "entries.move",
+    "restore --all": "restore",
     "rollup --due": "rollups_due",
     "show": "history.show",
     "snapshots": "history.snapshots",
@@ -127,7 +140,7 @@ def _in_python(part: Part) -> str:
         return part
     if isinstance(part, Option):
         return f"{part.name}={part.value!r}"
-    if part.verb.partition(" ")[0] in COMMAND_ONLY:
+    if {part.verb, part.verb.partition(" ")[0]} & COMMAND_ONLY:
         return _typed(part)
     name, options = method_of(part.verb, part.options)
     given = (f"{key}={value!r}" for key, value in options)
