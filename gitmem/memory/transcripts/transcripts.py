@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-NAME = "cache.db"
+NAME = "said.db"
 CHECKPOINT = "checkpoint"
 RANGE, CHAT, COVERS = "Gitmem-Range", "Gitmem-Chat", "Gitmem-Covers"
 COUNT = "Gitmem-Count"
