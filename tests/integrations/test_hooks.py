@@ -1611,7 +1611,7 @@ class TestTurns:
         (kept,) = [each for each in log(group) if each.op == "compact"]
         text = (group.repository.snapshot().read(kept.paths[0]) or b"").decode()
         assert "We chose " in text
-        assert ("cut it here" in text) == (len(summary) > 100_000)
+        assert ("gitmem cut the rest" in text) == (len(summary) > 100_000)
         assert list((desk.store.root / "spool").glob("*")) == []
 
     def test_a_layout_without_a_place_for_it_keeps_none(self, desk: Desk, group: Group) -> None:
