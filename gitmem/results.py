@@ -5,9 +5,11 @@ Importing this module imports every operation: for annotations, import it if `TY
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from gitmem.cache.messages import Chat
 from gitmem.memory.admin.check import Checked
-from gitmem.memory.admin.committed_secrets import Acknowledgement, Place, Secret
+from gitmem.memory.admin.committed_secrets import Acknowledgement, Secret, SecretLocation
 from gitmem.memory.context.gather import LeftOut
 from gitmem.memory.context.inject import Injected, Manifest, Placed
 from gitmem.memory.curate.archive import Archived, ArchiveMove
@@ -23,10 +25,10 @@ from gitmem.memory.layouts import Silenced
 from gitmem.memory.read.diff import Diffed
 from gitmem.memory.read.inventory import CoreFile, EntryCount, Inventory, LayerFiles, LogDay
 from gitmem.memory.read.listing import Listed, Listing
-from gitmem.memory.read.log import Entry
+from gitmem.memory.read.log import LogEntry
 from gitmem.memory.read.read import Read
 from gitmem.memory.read.show import FileChange, Shown
-from gitmem.memory.read.status import InTrash, LastSnapshot, ReadBack, Said, Status
+from gitmem.memory.read.status import InTrash, LastSnapshot, ReadBack, Status, TranscriptCounts
 from gitmem.memory.recover.archived import ArchivedItem, ArchivedList
 from gitmem.memory.recover.held import (
     HeldAccepted,
@@ -113,7 +115,6 @@ __all__ = [
     "DueRollup",
     "Duplicate",
     "Edit",
-    "Entry",
     "EntryCount",
     "EntryMoved",
     "FileChange",
@@ -153,6 +154,7 @@ __all__ = [
     "ListedEntry",
     "Listing",
     "LogDay",
+    "LogEntry",
     "LongProfile",
     "Maintained",
     "Manifest",
@@ -164,7 +166,6 @@ __all__ = [
     "NewMessage",
     "NotUndone",
     "PendingEdit",
-    "Place",
     "Placed",
     "Read",
     "ReadBack",
@@ -174,9 +175,9 @@ __all__ = [
     "RolledUp",
     "RollupsDue",
     "Rotated",
-    "Said",
     "Searched",
     "Secret",
+    "SecretLocation",
     "Sessions",
     "SetAside",
     "Shown",
@@ -190,6 +191,7 @@ __all__ = [
     "Totals",
     "TranscriptAdded",
     "TranscriptCheckpointed",
+    "TranscriptCounts",
     "TranscriptList",
     "TranscriptPending",
     "TranscriptPruned",
@@ -200,3 +202,17 @@ __all__ = [
     "Unreadable",
     "Written",
 ]
+
+_OLD = {"Entry": "LogEntry", "Place": "SecretLocation", "Said": "TranscriptCounts"}
+
+if not TYPE_CHECKING:  # else every name would be there for type checkers
+
+    def __getattr__(name: str) -> Any:
+        """A result by its name of the last release."""
+        if name not in _OLD:
+            raise AttributeError(f"module 'gitmem.results' has no attribute {name!r}")
+        from warnings import warn
+
+        text = f"gitmem.results.{name} is deprecated, use gitmem.results.{_OLD[name]}"
+        warn(text, DeprecationWarning, stacklevel=2)
+        return globals()[_OLD[name]]

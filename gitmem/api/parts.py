@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gitmem.memory.entries.move_entry import EntryMoved
     from gitmem.memory.group import Group
     from gitmem.memory.read.diff import Diffed
-    from gitmem.memory.read.log import Entry
+    from gitmem.memory.read.log import LogEntry
     from gitmem.memory.read.show import Shown
     from gitmem.memory.recover.archived import ArchivedList
     from gitmem.memory.recover.held import (
@@ -114,7 +114,7 @@ class HistoryMethods(_Part):
         since: str | None = None,
         op: str | None = None,
         limit: int | None = None,
-    ) -> tuple[Entry, ...]:
+    ) -> tuple[LogEntry, ...]:
         """Who changed what, when and why, newest first; follows moves."""
         from gitmem.memory.read.log import log
 

@@ -21,7 +21,7 @@ from gitmem.integrations.hooks.tool_calls import SLACK, calls_in
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who
-from gitmem.memory.read.log import Entry, log
+from gitmem.memory.read.log import LogEntry, log
 from gitmem.memory.transcripts.sessions import live_sessions
 from tests.support.moulds import Moulds
 
@@ -84,7 +84,7 @@ class Room:
         self.facts.mkdir(exist_ok=True)
         (self.facts / name).write_text(text)
 
-    def commit_of(self, name: str) -> Entry:
+    def commit_of(self, name: str) -> LogEntry:
         """The newest commit of a file."""
         group = Group(self.store, "main", who=Who("ada"))
         try:

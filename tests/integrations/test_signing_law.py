@@ -26,7 +26,7 @@ from gitmem.integrations.hooks.answer import respond
 from gitmem.integrations.hooks.protocol import Event
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who
-from gitmem.memory.read.log import Entry, log
+from gitmem.memory.read.log import LogEntry, log
 from gitmem.memory.write.open_edits import pending_edits
 from tests.support.moulds import Moulds
 
@@ -129,7 +129,7 @@ class World:
         asked = Event(name, "claude-code", row | said, str(self.store.root), "", None, "", {})
         respond(asked)
 
-    def _newest(self, name: str) -> Entry | None:
+    def _newest(self, name: str) -> LogEntry | None:
         with suppress(NotFound), self._group() as group:
             return next(iter(log(group, f"facts/{name}")), None)
         return None

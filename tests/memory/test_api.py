@@ -273,6 +273,11 @@ def test_names_of_the_last_release_work_and_warn(memory: gitmem.Memory) -> None:
         assert old.transcript_add([spoken]).added == 1
     with pytest.warns(DeprecationWarning, match="set="):
         assert gitmem.Edit("a.md", fields=(("a", "b"),)).set == (("a", "b"),)  # type: ignore[call-arg]
+    for name, new in results._OLD.items():
+        with pytest.warns(DeprecationWarning, match=f"results.{new}"):
+            assert getattr(results, name) is getattr(results, new)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        results.Nothing  # type: ignore[attr-defined] # noqa: B018
     for name, new in gitmem.Memory._OLD.items():
         with pytest.warns(DeprecationWarning, match=re.escape(new)):
             assert callable(getattr(old, name))

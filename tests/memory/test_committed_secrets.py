@@ -21,7 +21,7 @@ from gitmem.integrations.memory_tool.commands import MemoryCommands
 from gitmem.memory.admin import committed_secrets
 from gitmem.memory.admin.check import check
 from gitmem.memory.admin.committed_secrets import (
-    Place,
+    SecretLocation,
     acknowledge,
     open_secrets,
     scan_commits,
@@ -266,7 +266,7 @@ def test_what_is_accepted_counts_for_its_own_file_only(group: Group) -> None:
     leak(group)
 
     (found,) = status(group).secrets
-    assert (found.path, found.places) == ("state.md", (Place("state.md", 3),))
+    assert (found.path, found.places) == ("state.md", (SecretLocation("state.md", 3),))
     assert "[redacted: github-token]" in inject(group).text
     acknowledge(group, [found.id])
     assert status(group).secrets == ()
@@ -306,7 +306,7 @@ def test_a_move_allows_nothing_that_was_not_allowed_where_it_stood(group: Group)
 
     (found,) = status(group).secrets
 
-    assert found.places == (Place("d.md", 1),)
+    assert found.places == (SecretLocation("d.md", 1),)
 
 
 def test_every_file_that_holds_it_is_named(group: Group) -> None:
@@ -320,11 +320,11 @@ def test_every_file_that_holds_it_is_named(group: Group) -> None:
 
     masked = "notes/[redacted: github-token].md"
     assert set(found.places) == {
-        Place("state.md", 3),
-        Place("notes/a.md", 1),
-        Place("notes/b.md", 1),
-        Place(masked, 2),
-        Place(masked, 0),
+        SecretLocation("state.md", 3),
+        SecretLocation("notes/a.md", 1),
+        SecretLocation("notes/b.md", 1),
+        SecretLocation(masked, 2),
+        SecretLocation(masked, 0),
     }
     assert told.message.startswith("state.md line 3, ")
     for each in ("notes/a.md line 1", "notes/b.md line 1", f"{masked} line 2", f"name of {masked}"):
@@ -919,7 +919,7 @@ def test_a_branch_moved_back_is_searched_where_history_was_left(
 
     by_hand(group, "reset", "-q", "--hard", bad)
 
-    assert [each.places for each in status(group).secrets] == [(Place("state.md", 3),)]
+    assert [each.places for each in status(group).secrets] == [(SecretLocation("state.md", 3),)]
 
 
 def test_the_commit_that_brought_it_is_named_once_history_is_searched(

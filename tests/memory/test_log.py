@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.errors import BadInput, PathNotFound, PathRefused
 from gitmem.memory.group import Group, Store, Who
-from gitmem.memory.read.log import Entry, iter_log, log
+from gitmem.memory.read.log import LogEntry, iter_log, log
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move
@@ -16,7 +16,7 @@ from tests.support.clocks import Clock
 from tests.support.histories import by_hand, edit, lose, put, reopened, truncate
 
 
-def titles(entries: tuple[Entry, ...]) -> list[str]:
+def titles(entries: tuple[LogEntry, ...]) -> list[str]:
     return [each.title for each in entries]
 
 
@@ -31,7 +31,7 @@ def test_an_entry_says_all_that_the_commit_says(group: Group) -> None:
 
     newest = log(group)[0]
 
-    assert newest == Entry(
+    assert newest == LogEntry(
         commit=written.commit,
         op="write",
         agent="ada",

@@ -9,7 +9,7 @@ import pytest
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import folder_of
 from gitmem.memory.read.inventory import CoreFile, LayerFiles, LogDay
-from gitmem.memory.read.status import RECENT, LastSnapshot, Said, status
+from gitmem.memory.read.status import RECENT, LastSnapshot, TranscriptCounts, status
 from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.upkeep.rotate import rotate
 from gitmem.memory.upkeep.snapshot import snapshot
@@ -333,10 +333,10 @@ def test_the_cost_does_not_grow_with_the_history(
 def test_what_was_said_is_counted_and_too_much_of_it_is_a_concern(screen: Group) -> None:
     assert status(screen).said is None
     transcript_add(screen, [NewMessage("c", "Ada", f"message {n}") for n in range(30)])
-    assert status(screen).said == Said(30, 30, False)
+    assert status(screen).said == TranscriptCounts(30, 30, False)
     assert "not summarised" not in " ".join(status(screen).concerns)
 
     transcript_add(screen, [NewMessage("c", "Ada", "one more")])
 
-    assert status(screen).said == Said(31, 31, True)
+    assert status(screen).said == TranscriptCounts(31, 31, True)
     assert "31 messages not summarised" in status(screen).concerns

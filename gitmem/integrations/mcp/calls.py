@@ -35,7 +35,7 @@ from gitmem.model.layout.layout import FILE, Layout, is_glob, variables_in
 from gitmem.model.paths import check_path, fold
 
 if TYPE_CHECKING:
-    from gitmem.memory.read.log import Entry
+    from gitmem.memory.read.log import LogEntry
 
 Arguments = dict[str, Any]
 
@@ -312,7 +312,7 @@ def memory_history(endpoint: Endpoint, given: Arguments) -> ToolResult:
         return history(shown, offset, len(rows) > limit, group.zone)
 
 
-def _without_secrets(masks: Masks, entry: Entry) -> Entry:
+def _without_secrets(masks: Masks, entry: LogEntry) -> LogEntry:
     """ENTRY with credentials in its author's texts masked."""
     title, subject, reason = (
         masks.mixed("", each) for each in (entry.title, entry.subject, entry.reason)
@@ -320,7 +320,7 @@ def _without_secrets(masks: Masks, entry: Entry) -> Entry:
     return entry._replace(title=title, subject=subject, reason=reason)
 
 
-def _allowed(group: Group, entries: Iterable[Entry]) -> Iterator[Entry]:
+def _allowed(group: Group, entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
     """ENTRIES that concern files the layout allows, naming only those files."""
     from gitmem.memory.layouts import layout_of
 

@@ -27,7 +27,7 @@ from gitmem.model.text.format import counted
 if TYPE_CHECKING:
     from gitmem.memory.entries.entries import ListedEntries
     from gitmem.memory.read.listing import Listing
-    from gitmem.memory.read.log import Entry
+    from gitmem.memory.read.log import LogEntry
     from gitmem.memory.recover.versions import Restored
     from gitmem.memory.search.search import Hit, Searched
     from gitmem.memory.write.write import Change, Written
@@ -241,7 +241,7 @@ def _in_lines(lines: Iterable[str]) -> ForModel:
     return joined(map(on_a_line, lines), "\n")
 
 
-def history(entries: Sequence[Entry], offset: int, more: bool, zone: tzinfo) -> ToolResult:
+def history(entries: Sequence[LogEntry], offset: int, more: bool, zone: tzinfo) -> ToolResult:
     """Commits with author, time and reason, newest first."""
     blocks = [_in_lines(_entry_lines(each, zone)) for each in entries]
     rows = [_entry_facts(each) for each in entries]
@@ -254,7 +254,7 @@ def history(entries: Sequence[Entry], offset: int, more: bool, zone: tzinfo) -> 
     return ToolResult(joined(lines or [on_a_line(none)], "\n"), facts)
 
 
-def _entry_lines(entry: Entry, zone: tzinfo) -> Iterator[str]:
+def _entry_lines(entry: LogEntry, zone: tzinfo) -> Iterator[str]:
     when = entry.time.astimezone(zone)
     paths = ", ".join(entry.paths[:3]) + (" ..." if len(entry.paths) > 3 else "")  # noqa: PLR2004
     what = f"{entry.op or 'git'} by {entry.agent}: {paths or '-'}: {entry.title or entry.subject}"
@@ -263,7 +263,7 @@ def _entry_lines(entry: Entry, zone: tzinfo) -> Iterator[str]:
         yield f"  why: {shortened(entry.reason)}"
 
 
-def _entry_facts(entry: Entry) -> dict[str, Any]:
+def _entry_facts(entry: LogEntry) -> dict[str, Any]:
     return {
         "commit": entry.commit,
         "time": entry.time.isoformat(),

@@ -63,7 +63,7 @@ OVERLAP = 16 * 1024
 _Brought = Iterable[tuple[Exposed, set[str]]]
 
 
-class Place(Record):
+class SecretLocation(Record):
     """A file that holds a credential now."""
 
     path: str
@@ -84,7 +84,7 @@ class Secret(Record):
     """The commit that brought it; empty where that is gone."""
     standing: bool
     """True while a file or its name holds it; False where it is in history only."""
-    places: tuple[Place, ...] = ()
+    places: tuple[SecretLocation, ...] = ()
     """Every file that holds it now, or whose name does."""
     beside: bool = False
     """True where only other refs than the branch lead to the commit: it may be a kept one."""
@@ -526,7 +526,7 @@ class _Head:
         covered = self._done.covers(each.id, each.location)
         return not covered and self._objects.holds(each.commit)
 
-    def _places(self, each: Exposed) -> Iterator[Place]:
+    def _places(self, each: Exposed) -> Iterator[SecretLocation]:
         """The files of HEAD that hold it where nobody has acknowledged it."""
         if each.blob:
             paths = [redacted_path(path) for path in self._paths.get(each.blob, ())]
@@ -534,7 +534,7 @@ class _Head:
             paths = self._named.get(each.id, [])
         for path in paths:
             if not self._done.covers(each.id, path):
-                yield Place(path, each.line if each.blob else 0)
+                yield SecretLocation(path, each.line if each.blob else 0)
 
     @cached_property
     def _named(self) -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.repository import Commit, Repository
 
 
-class Entry(Record):
+class LogEntry(Record):
     """One commit, as people want to know it."""
 
     commit: str
@@ -58,7 +58,7 @@ def log(
     since: str = "",
     op: str = "",
     limit: int = 0,
-) -> tuple[Entry, ...]:
+) -> tuple[LogEntry, ...]:
     """The newest commits first; of PATH, a file or a folder, through its moves."""
     if limit < 0:
         raise BadInput("a log cannot have fewer than 0 entries", hint="leave out the limit for all")
@@ -77,7 +77,7 @@ def iter_log(
     agent: str = "",
     since: str = "",
     op: str = "",
-) -> Iterator[Entry]:
+) -> Iterator[LogEntry]:
     """The same, one by one: what is not asked for is not looked up."""
     start = start_of(group, since) if since else 0.0
     for visit in _visits(group, path, start):
@@ -87,7 +87,7 @@ def iter_log(
             yield _entry(group.repository, visit, note)
 
 
-def entry_of(repository: Repository, commit: Commit) -> Entry:
+def entry_of(repository: Repository, commit: Commit) -> LogEntry:
     """One commit as an entry."""
     return _entry(repository, Visit(commit, ""), parse(commit.message))
 
@@ -118,10 +118,10 @@ def _check_known(group: Group, path: str) -> None:
         raise missing(group, snapshot, known_path(group, snapshot, path))
 
 
-def _entry(repository: Repository, visit: Visit, note: Parsed) -> Entry:
+def _entry(repository: Repository, visit: Visit, note: Parsed) -> LogEntry:
     commit = visit.commit
     paths, moved_from = _changed(repository, commit)
-    return Entry(
+    return LogEntry(
         commit.oid,
         note.op,
         note.agent or commit.author,

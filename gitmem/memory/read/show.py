@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gitmem.memory.group import Group
-from gitmem.memory.read.log import Entry, entry_of
+from gitmem.memory.read.log import LogEntry, entry_of
 from gitmem.memory.resolve import resolve
 from gitmem.model.commit_messages import visible
 from gitmem.model.record import Record
@@ -47,7 +47,7 @@ class FileChange(Record):
 class Shown(Record):
     """One commit."""
 
-    entry: Entry
+    entry: LogEntry
     files: tuple[FileChange, ...]
     unreadable: tuple[Unreadable, ...] = ()
     """What a rebuilt commit or its parent lacks, so that the changes are not all there."""

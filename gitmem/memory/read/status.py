@@ -25,7 +25,7 @@ from gitmem.memory.curate.migrate import due_migration, migrate
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import Loaded, Silenced, layout_at, layout_of, silenced_at
 from gitmem.memory.read.inventory import CoreFile, EntryCount, Inventory, inventory
-from gitmem.memory.read.log import Entry, iter_log
+from gitmem.memory.read.log import LogEntry, iter_log
 from gitmem.memory.recover.kept import KeptCommit, kept_list, waiting
 from gitmem.memory.upkeep.jobs import Job, last_jobs
 from gitmem.memory.upkeep.missed_snapshots import MOST, MissedDays, find_missed
@@ -62,7 +62,7 @@ class LastSnapshot(Record):
     time: datetime | None
 
 
-class Said(Record):
+class TranscriptCounts(Record):
     """What was said, and how much of it is not summarised."""
 
     messages: int
@@ -102,11 +102,11 @@ class Status(Record):
     """ok (every file of HEAD was read), attention (see concerns), edited, held, pending, elsewhere
     (HEAD moved by hand) or damaged: WHY"""
     files: int
-    last: Entry | None
+    last: LogEntry | None
     edits: tuple[PendingEdit, ...]
     held: tuple[HeldEdit, ...]
     set_aside: int
-    violations: tuple[Entry, ...]
+    violations: tuple[LogEntry, ...]
     """Recent captures that broke a rule, whose files have not changed since."""
     ignored: int
     layout: str = ""
@@ -121,7 +121,7 @@ class Status(Record):
     """What is wrong with the TZ of the store's `.env`; the system's zone counts meanwhile."""
     jobs: tuple[Job, ...] = ()
     """The last run of each job: rotations, snapshots, maintenance."""
-    said: Said | None = None
+    said: TranscriptCounts | None = None
     ignored_by_pattern: int = 0
     """What stays on disk and out of memory by decision: see `held ignore`."""
     trash: InTrash = InTrash()
@@ -168,7 +168,7 @@ class Status(Record):
 def status(group: Group) -> Status:
     """What is there, what is not committed, what is held, and whether all is well."""
     tip = group.repository.tip()
-    recent: list[Entry] = []
+    recent: list[LogEntry] = []
     with suppress(Damaged):  # one old commit that cannot be read is no reason to say nothing
         recent.extend(islice(iter_log(group), RECENT))
     violations = tuple(each for each in recent if each.violations and _stands(group, each))
@@ -275,7 +275,7 @@ def _elsewhere(group: Group, scan: Scan) -> Iterator[str]:
         yield f"HEAD is {where}"
 
 
-def _marked(snapshot: Snapshot, recent: Sequence[Entry]) -> Iterator[str]:
+def _marked(snapshot: Snapshot, recent: Sequence[LogEntry]) -> Iterator[str]:
     """Files that a commit of plain git brought conflict markers into, and that still have them."""
     paths = (path for each in recent if not each.op for path in each.paths)
     for path in sorted(set(paths)):
@@ -283,7 +283,9 @@ def _marked(snapshot: Snapshot, recent: Sequence[Entry]) -> Iterator[str]:
             yield path
 
 
-def _read_back(group: Group, snapshot: Snapshot, recent: Sequence[Entry]) -> tuple[ReadBack, int]:
+def _read_back(
+    group: Group, snapshot: Snapshot, recent: Sequence[LogEntry]
+) -> tuple[ReadBack, int]:
     """Read every file of HEAD, and look up how far history was read; also the size of all files.
 
     That takes about as long as the rest of `status` (20 microseconds a file: 40 ms for 2,000), does
@@ -354,7 +356,7 @@ def _failed(jobs: Sequence[Job]) -> Iterator[str]:
     yield from (f"{each.job} failed" for each in jobs if each.outcome == "failed")
 
 
-def _said(group: Group) -> Said | None:
+def _said(group: Group) -> TranscriptCounts | None:
     if not has_transcripts(group):
         return None
     from gitmem.memory.transcripts.status import transcript_status  # opens a database
@@ -362,8 +364,8 @@ def _said(group: Group) -> Said | None:
     try:
         found = transcript_status(group, newest=0)
     except Damaged:
-        return Said(0, 0, False, unreadable=True)
-    return Said(found.messages, found.pending, bool(found.action), found.unreadable)
+        return TranscriptCounts(0, 0, False, unreadable=True)
+    return TranscriptCounts(found.messages, found.pending, bool(found.action), found.unreadable)
 
 
 def _secrets(group: Group) -> tuple[tuple[Secret, ...], int]:
@@ -392,7 +394,7 @@ def _leaked(secrets: Sequence[Secret]) -> Iterator[str]:
         yield f"{counted(len(secrets) - standing, 'secret')} in history"
 
 
-def _unsaid(said: Said | None) -> Iterator[str]:
+def _unsaid(said: TranscriptCounts | None) -> Iterator[str]:
     if said and said.unreadable:
         from gitmem.model.hints import Hint, call
 
@@ -401,7 +403,7 @@ def _unsaid(said: Said | None) -> Iterator[str]:
         yield f"{counted(said.pending, 'message')} not summarised"
 
 
-def _with_times(files: Sequence[Timed], recent: Sequence[Entry]) -> Iterator[Timed]:
+def _with_times(files: Sequence[Timed], recent: Sequence[LogEntry]) -> Iterator[Timed]:
     """FILES with their last change, or how long ago that was at least."""
     oldest = recent[-1].time if len(recent) == RECENT else None
     for each in files:
@@ -460,7 +462,7 @@ def _unsnapped(group: Group, looked: MissedDays | None) -> Iterator[str]:
         yield f"days before {looked.reached} not looked at for snapshots"
 
 
-def _stands(group: Group, entry: Entry) -> bool:
+def _stands(group: Group, entry: LogEntry) -> bool:
     """True while a file that a commit changed still is as it left it."""
     with suppress(Damaged):
         then, now = group.repository.snapshot(entry.commit), group.repository.snapshot()

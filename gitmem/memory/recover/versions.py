@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from gitmem.errors import Conflict
 from gitmem.memory.entries.targets import entries_in
-from gitmem.memory.read.log import Entry as LogEntry
-from gitmem.memory.read.log import entry_of
+from gitmem.memory.read.log import LogEntry, entry_of
 from gitmem.memory.write.write import Change
 from gitmem.model.entries.blocks import Entry, named, wording
 from gitmem.model.hints import Hint, as_command, call

@@ -14,7 +14,7 @@ from gitmem.cli.style import columns, plain, short, text_lines, visible
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.memory.read.log import Entry
+    from gitmem.memory.read.log import LogEntry
 
 
 INDENT = " " * 9
@@ -80,7 +80,7 @@ def log_command(
 
 def entry_lines(
     call: Invocation,
-    entries: Sequence[Entry],
+    entries: Sequence[LogEntry],
     now: datetime,
     *,
     session: bool = False,
@@ -101,7 +101,7 @@ def entry_lines(
             yield style.dim(f"{INDENT}{label}{visible(name)}")
 
 
-def _row(entry: Entry, now: datetime) -> tuple[str, ...]:
+def _row(entry: LogEntry, now: datetime) -> tuple[str, ...]:
     return (
         short(entry.commit),
         ago(entry.time, now),
@@ -112,7 +112,7 @@ def _row(entry: Entry, now: datetime) -> tuple[str, ...]:
     )
 
 
-def paths_of(entry: Entry) -> str:
+def paths_of(entry: LogEntry) -> str:
     """The file an entry is about, and how many more; the title has the old name of a moved one."""
     paths = [each for each in entry.paths if each != entry.moved_from] or entry.paths
     if not paths:
@@ -122,7 +122,7 @@ def paths_of(entry: Entry) -> str:
 
 
 def _details(
-    entry: Entry, now: datetime, *, session: bool, verbose: bool
+    entry: LogEntry, now: datetime, *, session: bool, verbose: bool
 ) -> Iterator[tuple[str, str]]:
     for each in entry.violations:
         yield "broke: ", each
