@@ -1,4 +1,4 @@
-"""What gitmem does by hand, against the library that could do it (see docs/architecture.md)."""
+"""What gitmem does by hand, against the library that could do it (see docs/decisions.md)."""
 
 from __future__ import annotations
 

@@ -282,7 +282,7 @@ def test_a_type_says_what_is_for_a_model() -> None:
 
 def by_hand() -> Iterator[tuple[str, str]]:
     """The modules of the table "By hand, and why", each with the library it does without."""
-    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    page = (ROOT / "docs" / "decisions.md").read_text("utf-8")
     _, _, rest = page.partition("\n## By hand, and why\n")
     rows = re.findall(r"^\| (.+) \|$", rest.partition("\n## ")[0], re.MULTILINE)[1:]
     for row in rows:
