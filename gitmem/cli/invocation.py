@@ -151,37 +151,10 @@ class Invocation:
             echo(self.style.line(line))
 
     def addressed(self, text: str, group: str = "") -> str:
-        """TEXT whose `gitmem` commands name the store and group that this call named, or GROUP."""
-        if isinstance(text, Hint):
-            return rendered(text.of_group(group) if group else text, self.typed)
-        both = (("--store", self.flags.store), ("-g", group or self.flags.group))
-        named = [(flag, value) for flag, value in both if value]
-        rendered_before = f"gitmem{self._flags(self.flags.group)} "
-        if not named or "gitmem " not in text or rendered_before in text:
-            return text
-        import re
-        from shlex import quote
-
-        from gitmem.cli.commands import COMMANDS
-
-        def typed(found: re.Match[str]) -> str:
-            rest = found[2]  # a command that names its group is meant for that one
-            if re.split(r"[^a-z-]", rest, maxsplit=1)[0] not in COMMANDS:
-                return found[0]  # prose that names the program: "of gitmem do not load"
-            # The settings of a user count in every folder, whatever group a folder has.
-            is_for_all = rest.startswith("install ") and not {"project", "git-hook"} & {
-                *rest.split()
-            }
-            flags = [
-                f" {flag} {quote(str(value))}"
-                for flag, value in named
-                if f" {flag} " not in rest and not (is_for_all and flag == "-g")
-            ]
-            return f"{found[1]}gitmem{''.join(flags)} {rest}"
-
-        # What stands in quotes is a name, whatever it says.
-        rest = r"""(?:'[^'\n]*'|"[^"\n]*"|[^`;\n'"])*"""
-        return re.sub(rf"(?<![^\s(])(`?)gitmem ((?=[a-z]){rest})", typed, text)
+        """TEXT whose calls are commands for the store and group that this call named, or GROUP."""
+        if group and isinstance(text, Hint):
+            text = text.of_group(group)
+        return rendered(text, self.typed)
 
     def typed(self, part: Call | Option) -> str:
         """A call of a hint as a command that can be typed as it is; an option as a flag."""
@@ -192,7 +165,7 @@ class Invocation:
             "git-hook" in part.args or ("scope", "project") in part.options
         )
         group = "" if is_for_all else part.group or self.flags.group
-        return f"`{as_command(part, self._flags(group))}`"
+        return as_command(part, self._flags(group))
 
     def command(self, words: str) -> str:
         """The command with WORDS, for the store and group that this call named."""

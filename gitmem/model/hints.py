@@ -64,6 +64,8 @@ class Call(Record):
     """By the names of the Python API: `("allow_shrink", True)`."""
     group: str = ""
     """The group it is meant for, where that is not the caller's."""
+    bare: bool = False
+    """Whether it is a field of its own: shown as a command without backticks, also in Python."""
 
 
 class Option(Record):
@@ -80,6 +82,11 @@ Render = Callable[[Call | Option], str]
 def call(verb: str, *args: str, group: str = "", **options: str | bool) -> Call:
     """The call of VERB with ARGS and OPTIONS."""
     return Call(verb, args, tuple(options.items()), group)
+
+
+def command(verb: str, *args: str, **options: str | bool) -> Hint:
+    """A call for a field that holds nothing but a command."""
+    return Hint(Call(verb, args, tuple(options.items()), bare=True))
 
 
 class Hint(str):
@@ -140,7 +147,7 @@ def _in_python(part: Part) -> str:
         return part
     if isinstance(part, Option):
         return f"{part.name}={part.value!r}"
-    if {part.verb, part.verb.partition(" ")[0]} & COMMAND_ONLY:
+    if part.bare or {part.verb, part.verb.partition(" ")[0]} & COMMAND_ONLY:
         return _typed(part)
     name, options = method_of(part.verb, part.options)
     given = (f"{key}={value!r}" for key, value in options)
@@ -167,13 +174,14 @@ def in_shell(text: str) -> str:
 def _typed(part: Call | Option) -> str:
     if isinstance(part, Option):
         return as_option(part)
-    return f"`{as_command(part, f' -g {quoted(part.group)}' if part.group else '')}`"
+    return as_command(part, f" -g {quoted(part.group)}" if part.group else "")
 
 
 def as_command(call: Call, flags: str = "") -> str:
     """CALL as it is typed in a shell, with FLAGS of the program before its verb."""
     options = (as_option(Option(*each)) for each in call.options)
-    return " ".join((f"gitmem{flags}", call.verb, *map(quoted, call.args), *options))
+    typed = " ".join((f"gitmem{flags}", call.verb, *map(quoted, call.args), *options))
+    return typed if call.bare else f"`{typed}`"
 
 
 def as_option(option: Option) -> str:

@@ -6,7 +6,7 @@ from gitmem.errors import PathNotFound, PathRefused
 from gitmem.memory.group import Group
 from gitmem.memory.resolve import resolve
 from gitmem.model.commit_messages import revealed
-from gitmem.model.hints import Hint, as_command, call
+from gitmem.model.hints import Hint, call, command
 from gitmem.model.paths import fold
 from gitmem.model.record import Record
 from gitmem.store.objects.trees import SUBMODULE
@@ -116,14 +116,13 @@ def _vanished(group: Group, path: str, last: Commit) -> PathNotFound:
             path=path,
             moved_to=target,
         )
-    restore = call("restore", path, at=holder.oid[:10])
     # A merge by hand can lose a file that no commit deleted.
     what = "last changed" if holder == last else "deleted"
     return PathNotFound(
         f"there is no {path} any more: it was {what} on {when}, in {last.oid[:10]}",
-        hint=Hint("bring it back with ", restore),
+        hint=Hint("bring it back with ", call("restore", path, at=holder.oid[:10])),
         path=path,
-        restore=as_command(restore),
+        restore=command("restore", path, at=holder.oid[:10]),
     )
 
 

@@ -12,7 +12,7 @@ from gitmem.memory.entries.targets import entries_in
 from gitmem.memory.read.log import LogEntry, entry_of
 from gitmem.memory.write.write import Change
 from gitmem.model.entries.blocks import Entry, named, wording
-from gitmem.model.hints import Hint, as_command, call
+from gitmem.model.hints import Hint, call, command
 from gitmem.model.record import Record
 from gitmem.store.history.log import follow
 from gitmem.store.objects.database import ObjectDamaged
@@ -70,14 +70,13 @@ class EntryVersion(NamedTuple):
 
 def version_row(path: str, logged: LogEntry, size: int | None) -> dict[str, object]:
     """A version to choose, with the command that restores it; PATH may be an address."""
-    restore = call("restore", path or ".", at=logged.commit[:10])
     return {
         "commit": logged.commit,
         "bytes": size,
         "op": logged.op,
         "agent": logged.agent,
         "time": logged.time,
-        "command": as_command(restore),
+        "command": command("restore", path or ".", at=logged.commit[:10]),
     }
 
 

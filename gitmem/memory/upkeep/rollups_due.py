@@ -12,7 +12,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.layer_files import dated_part, layer_files
 from gitmem.memory.layouts import layout_at
 from gitmem.model.context.pieces import one_line, text_of
-from gitmem.model.hints import Hint, Option, as_command, call
+from gitmem.model.hints import Hint, Option, command
 from gitmem.model.layout.archives import path_in
 from gitmem.model.layout.journal import NEVER, TYPES, day_from, day_of, type_of
 from gitmem.model.layout.layout import Layer, Layout
@@ -132,7 +132,7 @@ def _due(
         target_of(layer, period),
         tuple(_source(snapshot, each, texts=texts) for each in pages),
         match,
-        f"{as_command(call('rollup', period.type, period.name, **options))} -",
+        command("rollup", period.type, period.name, **options) + " -",
     )
 
 
