@@ -27,6 +27,6 @@ def find(name: str, *, package: Path) -> Path:
         return beside
     raise StorageFailed(
         f"gitmem's {name} folder is missing from this installation",
-        hint="Install gitmem-cli again: the package on disk is incomplete.",
+        hint="install gitmem again from its checkout: the installed package is incomplete",
         searched=[str(inside), str(beside)],
     )
