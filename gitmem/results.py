@@ -11,7 +11,8 @@ from gitmem.cache.messages import Chat
 from gitmem.memory.admin.check import Checked
 from gitmem.memory.admin.committed_secrets import Acknowledgement, Secret, SecretLocation
 from gitmem.memory.context.gather import LeftOut
-from gitmem.memory.context.inject import Injected, Manifest, Placed
+from gitmem.memory.context.inject import Injected
+from gitmem.memory.context.manifest import Manifest, Placed
 from gitmem.memory.curate.archive import Archived, ArchiveMove
 from gitmem.memory.curate.consolidate import Consolidated, LeftAlone
 from gitmem.memory.curate.decide import AppliedDecision, Decided, SkippedDecision

@@ -134,8 +134,8 @@ def test_why_each_came_and_each_near_miss_did_not(run: Run) -> None:
     near = run("inject", "--prompt", "Is a heron larger than an ostrich or an emu?", "--explain")
     there = run("inject", "--prompt", "Where does the heron live?", "--explain")
 
-    assert "memory/birds.md 1-1  below the gate: has " in near.out
-    assert "fits the prompt: has 100% of what it asks for" in there.out
+    assert "memory/birds.md 1-1  below the gate: matches " in near.out
+    assert "matches 100% of the prompt" in there.out
 
 
 @pytest.mark.parametrize(

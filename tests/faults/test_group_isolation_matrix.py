@@ -36,9 +36,8 @@ from gitmem.memory.admin.link import link, links, unlink
 from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.adopt.copy_in import copy_in, is_newer
 from gitmem.memory.context.inject import inject
-from gitmem.memory.context.pins import moment_at
+from gitmem.memory.context.pins import has_shared, has_transcripts, pin, sources_at
 from gitmem.memory.context.readiness import is_ready, make_ready
-from gitmem.memory.context.sources import has_shared, has_transcripts, sources_at
 from gitmem.memory.curate.archive import archive
 from gitmem.memory.curate.consolidate import consolidate
 from gitmem.memory.curate.decide import decide
@@ -177,6 +176,7 @@ NO_GROUP = {
     "acknowledge_in_place", "count_as_scanned", "exposed_beside", "hidden", "scanned_in",
     "has_open", "keep_run", "secret_words", "tips_beside", "unsearched",
     "check_layout", "layout_scope", "possible_scope", "scope_at", "silenced_at", "unknown_keys",
+    "leaving", "left_out", "overshadowed_files", "placed", "warnings",
     "with_zone",
     "exclusion", "forget_live", "has_held", "remember_unchanged", "live_sessions", "note_live",
     "unchanged_group", "state_of",
@@ -291,7 +291,7 @@ def imported(group: Group, path: str) -> TranscriptImported:
 
 def in_sources(group: Group) -> object:
     """All that a question may be answered from."""
-    with sources_at(group, moment_at(group, None), shared=True) as found:
+    with sources_at(group, pin(group, None), shared=True) as found:
         return [
             (name, each.commit, [(path, each.read(path)) for path, _ in each.files()])
             for name, each in found.by_group.items()
@@ -299,7 +299,7 @@ def in_sources(group: Group) -> object:
 
 
 def all_passages(group: Group) -> object:
-    moment = moment_at(group, None)
+    moment = pin(group, None)
     with sources_at(group, moment, shared=True) as found:
         return find_passages(group, moment, found, query_sentences(ASKED), lambda *_: True)
 
@@ -425,7 +425,7 @@ BY_MOMENT: dict[str, Call] = {
     "freshness": lambda g, at: freshness(g, at=at),
     "report": lambda g, at: report(g, at=at),
     "line_dates": lambda g, at: line_dates(g, "a.md", at=at),
-    "moment_at": moment_at,
+    "pin": pin,
     "inject": lambda g, at: inject(g, at=at),
     "list_files": lambda g, at: list_files(g, at=at),
     "log": lambda g, at: log(g, since=at),

@@ -10,7 +10,8 @@ import pytest
 
 import gitmem
 from gitmem.memory.admin.init import init
-from gitmem.memory.context.inject import Injected, Manifest, Placed, inject
+from gitmem.memory.context.inject import Injected, inject
+from gitmem.memory.context.manifest import Manifest, Placed
 from gitmem.memory.group import Group, Store
 from gitmem.memory.write.capture import capture
 from gitmem.model.context.render import NOTICE
@@ -108,7 +109,7 @@ def test_a_user_who_is_unknown_or_has_no_file_is_left_out(make: Make) -> None:
     assert inject(group).text == without
     unknown = inject(group, user="telegram:9")
     assert unknown.text == without
-    assert ("user", "the user telegram:9 has no file") in reasons(unknown)
+    assert ("user", "no file for user 'telegram:9'") in reasons(unknown)
 
 
 def reasons(injected: Injected) -> list[tuple[str, str]]:
@@ -220,7 +221,7 @@ def test_only_documents_are_said_to_be_missing(make: Make) -> None:
     assert found.text == ""
     assert reasons(found) == [
         ("user", "no user was named"),
-        ("decisions", "there is no such file"),
+        ("decisions", "no such file"),
         ("ideas", "it is empty"),
         ("sessions", "it is empty"),
     ]
@@ -245,7 +246,7 @@ def test_the_profile_from_which_others_start_is_nobodys(make: Make) -> None:
 
     found = inject(make("zylos", template), user="default")
     assert "Language: unknown" not in found.text
-    assert ("user", "the user default has no file") in reasons(found)
+    assert ("user", "no file for user 'default'") in reasons(found)
     other = make("zylos", {**template, own: "Is called default.\n"}, name="other")
     assert inject(other, user="default").text.endswith("Is called default.")
 
@@ -256,7 +257,7 @@ def test_an_id_that_looks_encoded_opens_no_file_of_another(make: Make) -> None:
     found = inject(group, user="telegram%3A123456")
 
     assert "Likes short answers" not in found.text
-    assert ("user", "the user telegram%3A123456 has no file") in reasons(found)
+    assert ("user", "no file for user 'telegram%3A123456'") in reasons(found)
 
 
 def test_soul_prints_two_headings_and_omits_what_is_not_there(make: Make) -> None:
@@ -297,7 +298,7 @@ def test_nano_shows_its_soul_and_leaves_the_rest_to_a_prompt(make: Make) -> None
 
     assert found.text == found.system_prompt == "Be kind."
     assert found.memory_context == ""
-    assert ("memory", "chosen by a prompt") in reasons(found)
+    assert ("memory", "needs a prompt") in reasons(found)
 
     asked = inject(group, prompt="what does Ada like?")
 

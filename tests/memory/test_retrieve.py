@@ -378,11 +378,11 @@ class TestExplaining:
         found = inject(group, prompt="Where does the heron of the canal live? And Ada's house?")
 
         placed = {each.address: each.why for each in found.manifest.pieces}
-        assert placed["MEMORY.md"].startswith("fits the prompt: has ")
+        assert placed["MEMORY.md"].endswith(" of the prompt")
         assert found.manifest.pieces[0].lines == "1-5"
         closed = inject(group, prompt="Compare the heron with birds of Fiji and New Zealand.")
         assert closed.text == ""
-        assert "below the gate: has " in reasons(closed)["MEMORY.md 1-5"]
+        assert "below the gate: matches " in reasons(closed)["MEMORY.md 1-5"]
 
     def test_a_piece_behind_the_best_that_has_too_little_is_told(self, make: Make) -> None:
         group = make(
@@ -396,7 +396,7 @@ class TestExplaining:
         found = inject(group, prompt="Does the heron of the canal eat frogs in Leipzig in winter?")
 
         assert chosen(found) == ["memory/a.md"]
-        assert "needed behind the best" in reasons(found)["memory/b.md 1-1"]
+        assert "after the best" in reasons(found)["memory/b.md 1-1"]
 
     def test_what_is_shown_already_takes_no_near_miss_its_place(self, make: Make) -> None:
         facts = {f"facts/f{n}.md": f"The heron of canal {n} eats frogs.\n" for n in range(9)}
@@ -420,7 +420,7 @@ class TestExplaining:
     def test_limits_without_a_prompt_are_a_mistake(self, make: Make) -> None:
         group = make("nano", NANO)
 
-        with pytest.raises(BadInput, match="say how much a prompt gets"):
+        with pytest.raises(BadInput, match="need a prompt"):
             inject(group, top=3)
 
 

@@ -483,7 +483,7 @@ class TestTheIndex:
         by_hand(group, "commit", "-qam", "by hand")
 
         for found in (search(group, "heron").notes, inject(group).manifest.notes):
-            assert found == ("HEAD of this group is on the branch 'other': what is read is 'main'",)
+            assert found == ("HEAD of this group is on the branch 'other'; reading 'main'",)
         assert found_in(group, "zeppelin") == []
         by_hand(group, "checkout", "-q", "main")
         assert search(group, "heron").notes == ()

@@ -10,8 +10,7 @@ from gitmem.errors import MomentNotFound
 from gitmem.memory.admin.init import init
 from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.context.inject import inject
-from gitmem.memory.context.pins import moment_at
-from gitmem.memory.context.sources import sources_at
+from gitmem.memory.context.pins import pin, sources_at
 from gitmem.memory.group import Group, Store
 from gitmem.memory.read.diff import diff
 from gitmem.memory.read.log import log
@@ -211,7 +210,7 @@ def test_an_injection_of_a_commit_has_the_date_on_which_that_was_made(
 
     for at in (third, ahead, "2026-03-03"):
         assert str(inject(group, at=at).date)[:10] == "2026-03-03"
-        with sources_at(group, moment_at(group, at), shared=True) as found:
+        with sources_at(group, pin(group, at), shared=True) as found:
             assert found.shared
             assert found.shared.commit == early
     shared.close()

@@ -459,7 +459,7 @@ SLOW = [
         for row in ("V71", "F9")
     ),
     Mutation(
-        "F9", "gitmem/memory/context/inject.py", "page.text(read.kept)", "page.text(_all(read))"
+        "F9", "gitmem/memory/context/inject.py", "page.text(draft.kept)", "page.text(draft.pieces)"
     ),
     Mutation(
         "F9",
@@ -486,7 +486,9 @@ SLOW = [
         'if mode == "pointer" else',
         'if mode == "arrow" else',
     ),
-    Mutation("C20", "gitmem/memory/context/gather.py", 'self._wanted.user_mode == "none"', "False"),
+    Mutation(
+        "C20", "gitmem/memory/context/gather.py", 'self._selection.user_mode == "none"', "False"
+    ),
     Mutation("C25", "gitmem/model/layout/journal.py", 'return "week"', 'return "day"'),
     Mutation(
         "C26", "gitmem/memory/context/gather.py", "pages = filter(None, map(", "pages = iter(map("
@@ -549,9 +551,9 @@ SLOW = [
     Mutation(
         "M11",
         "gitmem/memory/context/inject.py",
-        "    moment = moment_at(group, at)\n",
+        "    pinned = pin(group, at)\n",
         "    from gitmem.memory.write.capture import capture\n\n"
-        "    capture(group)\n    moment = moment_at(group, at)\n",
+        "    capture(group)\n    pinned = pin(group, at)\n",
     ),
     *(
         Mutation(
@@ -699,7 +701,7 @@ SLOW = [
     Mutation(
         "V70",
         "gitmem/memory/context/retrieve.py",
-        "    gate = asked.limits.gate\n",
+        "    gate = query.limits.gate\n",
         "    gate = 2.0\n",
     ),
     Mutation("V72", "gitmem/memory/search/search.py", "        related=tuple(related),\n"),
@@ -712,7 +714,7 @@ SLOW = [
     Mutation(
         "C18",
         "gitmem/memory/context/retrieve.py",
-        "    gate = asked.limits.gate\n",
+        "    gate = query.limits.gate\n",
         "    gate = 2.0\n",
     ),
     Mutation(

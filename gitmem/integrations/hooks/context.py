@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem.errors import NotFound
 from gitmem.integrations.hooks.protocol import Room
 from gitmem.integrations.hosts.table import Host
-from gitmem.memory.context.inject import LOADED, OVER_BUDGET, Injected, inject
+from gitmem.memory.context.inject import LOADED, Injected, inject
+from gitmem.memory.context.manifest import OVER_BUDGET
 from gitmem.memory.context.mask import Masks
-from gitmem.memory.context.sources import has_shared, has_transcripts
+from gitmem.memory.context.pins import has_shared, has_transcripts
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at, layout_of, spelled_at
 from gitmem.model.access import GLOBAL

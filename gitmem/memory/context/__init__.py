@@ -1,1 +1,1 @@
-"""What a model is given: pin commits, gather, retrieve, mask, render."""
+"""Build the context for a model: pin, gather, date, mask, fit, retrieve, render."""

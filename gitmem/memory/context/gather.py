@@ -1,4 +1,4 @@
-"""What a layout chooses from one commit: the pieces of memory that a prompt may hold."""
+"""Gather the pieces of memory that a layout selects from pinned commits."""
 
 from __future__ import annotations
 
@@ -28,31 +28,29 @@ from gitmem.model.transcripts.compactions import gists, squeezed
 from gitmem.store.repository import Snapshot
 
 OWN_DATES = ("updated", "date")
-"""The fields of a note that say when it was last true."""
-BROKEN = "its frontmatter cannot be read"
-BY_PROMPT = "chosen by a prompt"
+"""The fields of a note with the date on which it was last known to be true."""
+BROKEN = "unreadable frontmatter"
+BY_PROMPT = "needs a prompt"
 NOT_LOADED = {"query": BY_PROMPT, "never": "never loaded"}
 LEAST_IMPORTANT = 5
 
 
-class Wanted(Record):
-    """What a caller asks for."""
+class Selection(Record):
+    """What the caller wants to see."""
 
     moment: datetime
-    """When, in the zone of the group."""
+    """The pinned time, in the zone of the group."""
     user: str = ""
     user_mode: str = ""
-    """full, pointer or none; nothing for what the layout says."""
+    """full, pointer or none; empty for the mode of the layout."""
     layers: tuple[str, ...] = ()
-    """Just these, whatever their rule; nothing for all that are loaded."""
-    dated: bool = False
-    """Whether it is shown how fresh things are."""
+    """Only these, whatever their load rule; empty for all that the layout loads."""
     prompted: bool = False
-    """Whether a prompt chooses from the layers that are there for that."""
+    """Whether passages are retrieved from the layers with `load: query`."""
 
 
 class LeftOut(Record):
-    """Something that is not shown, and why."""
+    """A layer, file or entry that is not shown, and why."""
 
     layer: str
     group: str
@@ -61,52 +59,52 @@ class LeftOut(Record):
 
 
 class Gathered(Record):
-    """What was found, in the order of the layout."""
+    """Pieces and what was left out, in the order of the layout."""
 
     pieces: tuple[Piece, ...]
     left_out: tuple[LeftOut, ...]
 
 
 def gather(
-    layouts: Mapping[str, Layout], snapshots: Mapping[str, Snapshot], wanted: Wanted
+    layouts: Mapping[str, Layout], snapshots: Mapping[str, Snapshot], selection: Selection
 ) -> Gathered:
-    """The pieces of the group, and of `global` for the layers to which that contributes.
+    """The selected pieces of the group, and of `global` in shared layers.
 
-    LAYOUTS is the one layout, with the names that files have in each group of SNAPSHOTS.
+    LAYOUTS has the layout of the group for each of SNAPSHOTS, with the file names used there.
     """
     pieces: list[Piece] = []
     left: list[LeftOut] = []
     for number, layer in enumerate(layouts[""].layers):
-        why = _reason(layer, wanted)
+        why = _reason(layer, selection)
         if not why:
-            if not wanted.layers and not (wanted.prompted and layer.load == "query"):
+            if not selection.layers and not (selection.prompted and layer.load == "query"):
                 left.append(LeftOut(layer.name, "", layer.path, NOT_LOADED[layer.load]))
             continue
         for group, snapshot in snapshots.items():
             if not group or layer.shared:
                 *before, theirs = layouts[group].layers[: number + 1]
-                found = _Layer(theirs, snapshot, wanted, _model(layer, group, why), before)
+                found = _Layer(theirs, snapshot, selection, _model(layer, group, why), before)
                 pieces += found.pieces()
                 left += found.left
     return Gathered(tuple(pieces), tuple(left))
 
 
-def _reason(layer: Layer, wanted: Wanted) -> str:
-    """Why a layer is shown; nothing when it is not."""
-    if wanted.layers and layer.name not in wanted.layers:
+def _reason(layer: Layer, selection: Selection) -> str:
+    """Why a layer is shown; empty if it is not."""
+    if selection.layers and layer.name not in selection.layers:
         return ""
     if layer.load == "recent":
         return f"one of the {layer.recent} newest"
     if layer.load == "always":
         return "always loaded"
     if layer.load == "user":
-        return "the file of the user"
-    chosen = wanted.prompted and layer.load == "query"
-    return "named by --layer" if wanted.layers and not chosen else ""
+        return "the user's file"
+    retrieved = selection.prompted and layer.load == "query"
+    return "requested by name" if selection.layers and not retrieved else ""
 
 
 def _model(layer: Layer, group: str, why: str) -> Piece:
-    """What all pieces of a layer have in common."""
+    """A piece with the fields that all pieces of a layer share."""
     return Piece(
         layer.name,
         layer.kind,
@@ -128,47 +126,47 @@ class _File(NamedTuple):
 
 
 class _Layer:
-    """One layer of one commit."""
+    """Reads the pieces of one layer from one commit."""
 
     def __init__(
         self,
         layer: Layer,
         snapshot: Snapshot,
-        wanted: Wanted,
+        selection: Selection,
         model: Piece,
         before: Sequence[Layer],
     ) -> None:
-        self._layer, self._snapshot, self._wanted = layer, snapshot, wanted
+        self._layer, self._snapshot, self._selection = layer, snapshot, selection
         self._model, self._before = model, before
-        self._today = wanted.moment.date()
-        self._zone = wanted.moment.tzinfo or UTC
+        self._today = selection.moment.date()
+        self._zone = selection.moment.tzinfo or UTC
         self._name = dated_part(layer.path)
         self.left: list[LeftOut] = []
 
     def pieces(self) -> list[Piece]:
-        """The pieces, in the order in which they are shown."""
+        """The pieces, in the order of the page."""
         try:
             return list(self._pieces())
-        except Damaged:  # a folder; a file that cannot be read is told of in its place
+        except Damaged:  # of a folder; a damaged file becomes a piece of its own
             return [self._model._replace(path=self._layer.path, lack="unreadable")]
 
     def _pieces(self) -> Iterable[Piece]:
         layer = self._layer
         if "{user}" in layer.path and layer.kind != "journal":
             return self._profile()
-        if "{user}" in layer.path and not self._made_own():
+        if "{user}" in layer.path and not self._narrowed_to_user():
             return ()
         layer = self._layer
         if layer.kind in ("document", "log"):
             return (self._document(),)
         blobs = dict(layer_files(self._snapshot, layer, self._before))
         if not blobs and not self._model.group:
-            self._leave(layer.path, "there is no such file")
+            self._leave(layer.path, "no such file")
         if layer.kind == "journal":
             pages = filter(None, map(self._page, self._newest_first(blobs)))
             return islice(pages, layer.recent if layer.load == "recent" else None)
-        found = [piece for path in blobs for piece in self._things(self._file(path, blobs))]
-        # New things come to the end, so that what a model has in its cache stays good.
+        found = [piece for path in blobs for piece in self._note_pieces(self._file(path, blobs))]
+        # The newest come last, so that the prefix in the prompt cache stays valid.
         found.sort(key=lambda each: (each.date, each.path))
         return found[-layer.recent :] if layer.load == "recent" else found
 
@@ -179,7 +177,7 @@ class _Layer:
         return _File(path, blobs[path], day_of(self._name(path)))
 
     def _read(self, file: _File) -> tuple[Piece, str | None]:
-        """A piece for FILE without its text, and that text; None when it cannot be read."""
+        """A piece for FILE without its text, and the text; None if the blob is damaged."""
         day = file.day.date
         age = age_label(day, self._today) if self._layer.kind == "journal" else ""
         piece = self._model._replace(
@@ -192,7 +190,7 @@ class _Layer:
         return piece, squeezed(text_of(data))
 
     def _whole(self, path: str) -> Piece:
-        """The file at PATH as it is, if it is there."""
+        """The whole file at PATH as one piece."""
         node = self._snapshot.node(path)
         if node is None or node.mode not in REGULAR:
             return self._model._replace(path=path, address=path, lack="missing")
@@ -205,10 +203,10 @@ class _Layer:
         return self._whole(self._layer.path)
 
     def _own_path(self, pattern: str) -> str:
-        """The path by PATTERN for the user who is addressed; nothing where there is none."""
-        layer, user = self._layer, self._wanted.user
-        if not user or self._wanted.user_mode == "none":
-            self._leave(layer.path, "not wanted" if user else "no user was named")
+        """PATTERN with the name of the selected user; empty if there is none."""
+        layer, user = self._layer, self._selection.user
+        if not user or self._selection.user_mode == "none":
+            self._leave(layer.path, "turned off for this call" if user else "no user was named")
             return ""
         from gitmem.model.users import user_path
 
@@ -226,34 +224,34 @@ class _Layer:
             self._leave(layer.path, error.message)
             return ""
 
-    def _made_own(self) -> bool:
-        """Whether there is a user: the journal is then that of this one alone."""
+    def _narrowed_to_user(self) -> bool:
+        """Narrow the layer to the journal of the selected user; False if there is none."""
         path = self._own_path(self._layer.path)
-        # A folder made by hand may be called {date} or *, and would then stand for those of others.
+        # A folder made by hand may be called {date} or *, which would match those of other users.
         known = len(variables_in(self._layer.path)) - 1
         if path and (len(variables_in(path)) != known or is_glob(path)):
-            self._leave(path, "the user's folder stands for others as well")
+            self._leave(path, "the name of the user's folder is a pattern")
             return False
         if path:
             self._layer, self._name = self._layer._replace(path=path), dated_part(path)
-            self._model = self._model._replace(user=self._wanted.user)
+            self._model = self._model._replace(user=self._selection.user)
         return bool(path)
 
     def _profile(self) -> Iterator[Piece]:
-        user, mode = self._wanted.user, self._wanted.user_mode
-        values = {"user": "{user}", **moment_values(self._wanted.moment)}
+        user, mode = self._selection.user, self._selection.user_mode
+        values = {"user": "{user}", **moment_values(self._selection.moment)}
         path = self._own_path(filled(self._layer.path, values))
         if not path:
             return
         piece = self._whole(path)._replace(user=user)
         if piece.lack == "missing":
-            self._leave(path, f"the user {user} has no file")
+            self._leave(path, f"no file for user {user!r}")
             return
         mode = mode or ("pointer" if piece.render == "pointer" else "full")
         yield piece._replace(render="pointer" if mode == "pointer" else "whole")
 
-    def _things(self, file: _File) -> Iterator[Piece]:
-        """A file of notes, or the entries of a file."""
+    def _note_pieces(self, file: _File) -> Iterator[Piece]:
+        """The note in FILE, or its entries."""
         piece, text = self._read(file)
         if not text:
             yield piece if text is None else piece._replace(lack="empty")
@@ -264,8 +262,8 @@ class _Layer:
 
     def _note(self, piece: Piece, file: _File, text: str) -> Iterator[Piece]:
         fields = read_fields(text) if text.startswith("---") else {}
-        said = (day_from(fields.get(name), self._zone) for name in OWN_DATES)
-        day = next((each for each in said if each != NEVER), file.day)
+        dates = (day_from(fields.get(name), self._zone) for name in OWN_DATES)
+        day = next((each for each in dates if each != NEVER), file.day)
         piece = piece._replace(date=day.date, importance=_importance(fields, piece.importance))
         if self._layer.render != "summary":
             yield piece._replace(text=text)
@@ -294,21 +292,20 @@ class _Layer:
             )
 
     def _newest_first(self, blobs: dict[str, str]) -> Iterator[_File]:
-        """The files of a journal, one at a time: few of many are shown, as a rule.
+        """The files of a journal, lazily: most contexts show few of them.
 
-        Names that are just a date are in order by themselves; only the others are taken apart.
+        Names that are plain dates sort as text; only the others are parsed.
         """
-        name = self._name
         plain: list[tuple[str, str]] = []
         odd: list[_File] = []
         for path in blobs:
-            said = name(path)
-            if is_day(said):
-                plain.append((said, path))
+            name = self._name(path)
+            if is_day(name):
+                plain.append((name, path))
             else:
                 odd.append(self._dated(self._file(path, blobs)))
         plain.sort(reverse=True)
-        files = (_File(path, blobs[path], Day(said)) for said, path in plain)
+        files = (_File(path, blobs[path], Day(name)) for name, path in plain)
         if not odd:
             return files
         from heapq import merge
@@ -317,9 +314,9 @@ class _Layer:
         return merge(files, odd, key=_by_day, reverse=True)
 
     def _dated(self, file: _File) -> _File:
-        """FILE with the date of its frontmatter, where its name has none.
+        """FILE with the date of its frontmatter, if its name has none.
 
-        Only there: so the pages of a long journal that are not shown need not be read.
+        Otherwise it is not read: a long journal has many files that the context does not show.
         """
         if file.day != NEVER:
             return file
@@ -327,7 +324,7 @@ class _Layer:
         return file._replace(day=day_from(read_fields(text or "").get("date"), self._zone))
 
     def _page(self, file: _File) -> Piece | None:
-        """One file of a journal; None for one that has nothing to show."""
+        """One file of a journal; None if it has nothing to show."""
         piece, text = self._read(file)
         if text is None:
             return piece
@@ -357,10 +354,10 @@ def _by_day(file: _File) -> tuple[Day, str]:
     return file.day, file.path
 
 
-def _span(name: str, said: object) -> str:
-    """The span of a page where it is known: what it says itself, else a name that is no day."""
+def _span(name: str, field: object) -> str:
+    """The span of a page: FIELD if it is one, else that of NAME; empty for a day."""
     by_name = type_of(name)
-    return str(said) if said in TYPES else by_name if by_name != "day" else ""
+    return str(field) if field in TYPES else by_name if by_name != "day" else ""
 
 
 def _importance(fields: dict[str, object], otherwise: int) -> int:

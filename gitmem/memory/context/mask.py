@@ -1,8 +1,7 @@
-"""What reaches a model, without the credentials that came into git past the guards.
+"""Mask the credentials that plain git committed past the guards.
 
-Masked text is a function of the blob, the rules, and what was acknowledged. Where history was
-searched up to the pinned commit, the list of blobs says what to mask; where it was not, what is
-about to be shown is searched itself.
+Masked text is a function of the blob, the rules and the acknowledgements. If history was scanned up
+to the pinned commit, the findings name the blobs to mask; otherwise the text itself is searched.
 """
 
 from __future__ import annotations
@@ -24,27 +23,27 @@ if TYPE_CHECKING:
 
 
 class _Known(Record):
-    """What is known of one source."""
+    """The findings in one source."""
 
     searched: bool
-    """Whether everything that the pinned commit reaches was searched."""
+    """Whether everything that the pinned commit reaches was scanned."""
     blobs: frozenset[str]
-    """Those in which something was found."""
+    """The blobs with findings."""
     others: bool
-    """Whether something was found in a path or in a message."""
+    """Whether a path or a message has findings."""
 
 
 class Masks:
-    """The masks over what is read from some commits, by the name that `Sources` has for each."""
+    """The masks over text from pinned commits, by their names in `Sources`."""
 
     def __init__(self, snapshots: Mapping[str, Snapshot]) -> None:
         self._snapshots = snapshots
         self._known: dict[str, _Known] = {}
         self.masked: dict[tuple[str, str], int] = {}
-        """How many credentials were masked, by source and path."""
+        """The number of masked credentials by source and path."""
 
     def piece(self, piece: Piece) -> Piece:
-        """PIECE as it may be shown."""
+        """PIECE with its credentials masked."""
         known = self._known.get(piece.group) or self._look(piece.group)
         text = self.text(piece.group, piece.path, piece.blob, piece.text)
         if known.searched and not known.others:
@@ -56,7 +55,7 @@ class Masks:
         return piece._replace(text=text, path=path, address=address, user=user, change=change)
 
     def name(self, source: str, path: str) -> str:
-        """PATH as it may be shown: plain git commits a file of any name."""
+        """PATH with its credentials masked: plain git commits a file of any name."""
         known = self._known.get(source) or self._look(source)
         if known.searched and not known.others:
             return path
@@ -64,7 +63,7 @@ class Masks:
         return clean if count else path
 
     def text(self, source: str, path: str, blob: str, text: str) -> str:
-        """TEXT, which stands in BLOB, as it may be shown."""
+        """TEXT, which is part of BLOB, with its credentials masked."""
         known = self._known.get(source) or self._look(source)
         if not text or (known.searched and blob not in known.blobs):
             return text
@@ -74,7 +73,7 @@ class Masks:
         return clean if count else text
 
     def mixed(self, source: str, text: str, path: str = "") -> str:
-        """TEXT, made of several blobs, old ones of PATH among them, as it may be shown."""
+        """TEXT from several blobs, older ones of PATH among them, with its credentials masked."""
         known = self._known.get(source) or self._look(source)
         if known.searched and not known.blobs and not known.others:
             return text
@@ -93,7 +92,7 @@ class Masks:
 
         spare = _spare(self._snapshots[source].repository.gitdir, path)
         clean, count = redact(text, spare)
-        # An entry may be shown without the words that make its neighbour's value a credential.
+        # A passage may lack the words around a value that make it a credential.
         for each in find_in_bytes(_blob(self._snapshots[source], blob)) if blob else ():
             if each.value in clean and not spare(each.rule, each.value):
                 count += clean.count(each.value)
@@ -102,9 +101,9 @@ class Masks:
 
 
 def hidden(gitdirs: Iterable[Path], text: str) -> str:
-    """TEXT, an answer to a model, without what nobody has acknowledged anywhere.
+    """TEXT, an answer to a model, without credentials that no group has acknowledged.
 
-    Asked of whole answers of a tool: a name, a heading or an error may hold a credential, too.
+    For whole answers of a tool: a name, a heading or an error may hold a credential, too.
     """
     from gitmem.model.secrets.find import redact
 
@@ -112,7 +111,7 @@ def hidden(gitdirs: Iterable[Path], text: str) -> str:
 
 
 class _Acknowledged:
-    """What was acknowledged in some groups, be it for one file only; read when it is needed."""
+    """The acknowledgements of some groups, even for a single file; read when needed."""
 
     def __init__(self, gitdirs: Sequence[Path]) -> None:
         self._gitdirs = gitdirs
@@ -137,17 +136,17 @@ def _acknowledged(gitdir: Path) -> tuple[str, set[str]]:
 
 
 def masked(snapshot: Snapshot, path: str, text: str) -> str:
-    """TEXT of the file at PATH, as a model may see it that asks for the file by name."""
+    """TEXT of the file at PATH with its credentials masked."""
     return Masks({"": snapshot}).text("", path, snapshot.oid(path) or "", text)
 
 
 def _spare(gitdir: Path, path: str) -> Spare:
-    """Whether somebody has said of a value that it is none, everywhere or at PATH."""
+    """Whether a value was acknowledged, everywhere or at PATH."""
     from gitmem.model.secrets.find import redacted_path
     from gitmem.store.fsck.acknowledged import read_acknowledged
 
-    known, place = read_acknowledged(gitdir), redacted_path(path)
-    return lambda rule, value: known.spares(rule, value, place)
+    known, location = read_acknowledged(gitdir), redacted_path(path)
+    return lambda rule, value: known.spares(rule, value, location)
 
 
 def _blob(snapshot: Snapshot, oid: str) -> bytes:

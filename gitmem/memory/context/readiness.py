@@ -1,7 +1,7 @@
-"""Whether what a prompt is answered from is near enough to be brought up to date while it waits.
+"""Whether the caches that a prompt needs can be updated while the user waits.
 
-Who waits for a prompt waits a few seconds. The caches of a big group take longer when they are made
-for the first time, or after much has changed: that is for a process that nobody waits for.
+A user waits a few seconds. Building the caches of a big group for the first time, or after many
+changes, takes longer; a background process does that.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from itertools import islice
 
 from gitmem.cache import passages
 from gitmem.cache.database import Query, run_query
-from gitmem.memory.context.pins import moment_at
-from gitmem.memory.context.sources import sources_at
+from gitmem.memory.context.pins import pin, sources_at
 from gitmem.memory.entries.dates import dates_at, has_dates
 from gitmem.memory.group import Group
 from gitmem.memory.search.passages import at_commits, cache_path
@@ -24,22 +23,22 @@ from gitmem.store.history.walk import Trees
 from gitmem.store.repository import Snapshot
 
 FILES = 500
-"""So many files are read while somebody waits ..."""
+"""Files that are read while a user waits ..."""
 BYTES = 4 * 1024 * 1024
-"""... if they are no more than this, all in all ..."""
+"""... up to this total size ..."""
 COMMITS = 500
-"""... and so many commits, where nothing is known of their dates."""
+"""... and commits, if the cache of dates is empty."""
 LOCK = "readying"
 _AS_IT_IS = Query(lambda _: True, lambda _: None)
 
 
 def is_ready(group: Group) -> bool:
-    """Whether a prompt can be answered at once, or nearly so."""
-    path, moment = cache_path(group), moment_at(group, None)
+    """Whether the context for a prompt can be built at once, or nearly so."""
+    path, pinned = cache_path(group), pin(group, None)
     if path is None:
-        return True  # nothing is kept for who only reads, so it would be no faster later
+        return True  # a reader keeps no cache, so waiting would not help
     known = run_query(path, passages.SCHEMA, _AS_IT_IS, passages.states)
-    with sources_at(group, moment, shared=True) as sources:
+    with sources_at(group, pinned, shared=True) as sources:
         found = sources.by_group.items()
         near = all(_is_near(known.get(source, ""), each) for source, each in found)
         layouts = sources.layouts
@@ -49,7 +48,7 @@ def is_ready(group: Group) -> bool:
 
 
 def _is_near(known: str, snapshot: Snapshot) -> bool:
-    """Whether little has changed since the tree that is KNOWN; sizes are those in the index."""
+    """Whether little changed since the KNOWN tree, by the sizes in git's index."""
     if known == snapshot.root:
         return True
     changes = Trees(snapshot.repository.objects).changes(known, snapshot.root)
@@ -67,9 +66,9 @@ def _has_dates(group: Group, layout: Layout, source: str, snapshot: Snapshot) ->
 
 
 def make_ready(group: Group) -> None:
-    """Bring up to date what prompts are answered from, unless somebody is at it."""
-    path, moment = cache_path(group), moment_at(group, None)
-    with _alone(group) as is_mine, sources_at(group, moment, shared=True) as sources:
+    """Update the caches that prompts need, unless another process is doing so."""
+    path, pinned = cache_path(group), pin(group, None)
+    with _alone(group) as is_mine, sources_at(group, pinned, shared=True) as sources:
         if path is None or not is_mine:
             return
         run_query(path, passages.SCHEMA, at_commits(sources.by_group, keep=True), lambda _: None)
@@ -79,7 +78,7 @@ def make_ready(group: Group) -> None:
 
 @contextmanager
 def _alone(group: Group) -> Iterator[bool]:
-    """Whether nobody else does the same; it is not worth doing twice."""
+    """Whether no other process updates the caches now."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(group.gitdir / "gitmem" / LOCK, flags, 0o600)
     try:

@@ -1,7 +1,7 @@
-"""What a prompt calls for: passages of memory that fit it, or nothing at all.
+"""Retrieve the passages of memory that match a prompt.
 
-The gate is the passage that has most of a sentence: where that is too little, the prompt is about
-something else, and memory stays silent.
+The gate: if even the passage that covers most of a sentence covers too little of it, the prompt is
+about something else, and nothing is retrieved.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from gitmem.cache.passages import PassageRow
 from gitmem.errors import Damaged
 from gitmem.memory.context.gather import LeftOut
-from gitmem.memory.context.pins import Pinned
-from gitmem.memory.context.sources import Sources
+from gitmem.memory.context.pins import Pinned, Sources
 from gitmem.memory.group import Group
 from gitmem.memory.search.passages import CANDIDATES, Match, find_passages, text_of
 from gitmem.model.context.pieces import PASSAGE, Piece, trimmed
@@ -28,40 +27,39 @@ from gitmem.model.record import Record
 from gitmem.model.transcripts.compactions import HEADING
 
 PER_FILE = 2
-"""So many passages of a file, unless room is left."""
+"""Passages of one file, unless room is left."""
 NEAR = 8
-"""Near misses that are told of."""
+"""Near misses in the manifest."""
 MORE = 16
-"""Beyond those that may be taken, so many are looked at."""
+"""Candidates beyond the number that may be taken."""
 MANY = 20
-"""By how much more are looked up, where most of the first cannot be taken."""
+"""Factor for the second query, if most matches of the first are already shown."""
 RETRIEVED = ("always", "recent", "query")
-"""Load rules of layers in which a prompt may find something: `never` is never, and what belongs to
-one person is not for others."""
+"""Load rules of the layers that are searched. `user` is not: such a file belongs to one person."""
 HALF = 0.5
-"""What is behind the best one needs so much of the gate."""
+"""The share of the gate that passages after the best one need."""
 
 
 class Retrieved(Record):
-    """What a prompt gets, and what it nearly got."""
+    """The retrieved passages, and the near misses."""
 
     pieces: tuple[Piece, ...]
     left_out: tuple[LeftOut, ...]
 
 
-class Asked(Record):
-    """What a prompt is looked up with."""
+class PromptQuery(Record):
+    """A prompt and the limits of its retrieval."""
 
     prompt: str
     limits: Retrieval
     page: ContextPage
-    """How what is found will be drawn."""
+    """The page that renders the passages."""
     layers: tuple[str, ...] = ()
-    """Only in these; nothing for all in which a prompt may find something."""
+    """Search only these; empty for all."""
 
 
 Shown = frozenset[tuple[str, str]]
-"""The group and the path or address of what a prompt has whole already."""
+"""Group and path or address of the pieces that are shown whole."""
 
 
 class _Candidate(Record):
@@ -71,48 +69,48 @@ class _Candidate(Record):
 
 
 class Retriever:
-    """What fits the end of a prompt: looked up once, taken by what the prompt has already."""
+    """The passages that match the end of a prompt; each query runs once."""
 
-    def __init__(self, group: Group, moment: Pinned, sources: Sources, asked: Asked) -> None:
-        self._group, self._moment, self._sources = group, moment, sources
-        self._asked = asked
+    def __init__(self, group: Group, pinned: Pinned, sources: Sources, query: PromptQuery) -> None:
+        self._group, self._pinned, self._sources = group, pinned, sources
+        self._query = query
         self._known: dict[int, list[Match]] = {}
 
     def retrieve(self, shown: Shown) -> Retrieved:
-        """The passages that fit best, within the limits; what is SHOWN is not repeated."""
+        """The best matches within the limits; what is SHOWN is not repeated."""
         found = self._candidates(shown)
         open_ = [each for each in found if not each.why_not]
-        chosen = dict(zip(map(id, open_), _reasons(open_, self._asked), strict=True))
+        chosen = dict(zip(map(id, open_), _reasons(open_, self._query), strict=True))
         judged = [(each, chosen.get(id(each), each.why_not)) for each in found]
         return Retrieved(
             tuple(each.piece for each, why in judged if not why), tuple(_near_misses(judged))
         )
 
     def _candidates(self, shown: Shown) -> list[_Candidate]:
-        """Where too few of those that come first can be taken, many more are looked at."""
+        """The candidates of a second, larger query if the first yields too few."""
         for limit in (CANDIDATES, CANDIDATES * MANY):
             matches = self._matches(limit)
-            found = _candidates(matches, self._sources, self._asked, shown)
-            left = self._asked.limits.top - sum(not each.why_not for each in found)
+            found = _candidates(matches, self._sources, self._query, shown)
+            left = self._query.limits.top - sum(not each.why_not for each in found)
             if left <= 0 or len(matches) < limit // 2:
                 break
         return found
 
     def _matches(self, limit: int) -> list[Match]:
         if limit not in self._known:
-            eligible = _eligible(self._sources.layouts, self._asked.layers)
-            sentences = query_sentences(self._asked.prompt)
+            eligible = _eligible(self._sources.layouts, self._query.layers)
+            sentences = query_sentences(self._query.prompt)
             self._known[limit] = find_passages(
-                self._group, self._moment, self._sources, sentences, eligible, limit=limit
+                self._group, self._pinned, self._sources, sentences, eligible, limit=limit
             )
         return self._known[limit]
 
 
 def _near_misses(judged: Sequence[tuple[_Candidate, str]]) -> Iterator[LeftOut]:
-    """Some of what was not taken; what the prompt has already, only where room is left."""
+    """The best of those not taken; those already shown come last."""
     left = [(each, why) for each, why in judged if why]
-    told = sorted(left, key=lambda each: bool(each[0].why_not))[:NEAR]
-    return (_left(*each) for each in left if each in told)
+    listed = sorted(left, key=lambda each: bool(each[0].why_not))[:NEAR]
+    return (_left(*each) for each in left if each in listed)
 
 
 def _eligible(layouts: Mapping[str, Layout], layers: Sequence[str]) -> Callable[[str, str], bool]:
@@ -126,19 +124,19 @@ def _eligible(layouts: Mapping[str, Layout], layers: Sequence[str]) -> Callable[
 
 
 def _candidates(
-    matches: Sequence[Match], sources: Sources, asked: Asked, shown: Shown
+    matches: Sequence[Match], sources: Sources, query: PromptQuery, shown: Shown
 ) -> list[_Candidate]:
-    """Those that say something by themselves, with what stands against some of them."""
+    """The matches that have a text of their own, with the obstacle to each, if any."""
     found: list[_Candidate] = []
     files: Counter[tuple[str, str]] = Counter()
     barred = 0
     for match in matches:
         layer, place = match.layer, match.place
         if layer is None or (layer.kind == "entries" and not place.slug):
-            continue  # what stands above the entries of a file is there for who writes them
+            continue  # the text above the entries of a file is for its writers
         why_not = _obstacle(match, layer, shown)
-        # One file cannot get more, and shall not be all that is looked at.
-        most = asked.limits.top + NEAR
+        # No file can get more, and no file should crowd out the others.
+        most = query.limits.top + NEAR
         if barred >= NEAR if why_not else files[place.source, place.path] >= most:
             continue
         text = _text(sources, place)
@@ -148,13 +146,13 @@ def _candidates(
         found.append(_Candidate(piece, match, why_not))
         barred += bool(why_not)
         files[place.source, place.path] += not why_not
-        if sum(min(each, PER_FILE) for each in files.values()) >= asked.limits.top + MORE:
+        if sum(min(each, PER_FILE) for each in files.values()) >= query.limits.top + MORE:
             break
     return found
 
 
 def _text(sources: Sources, place: PassageRow) -> str:
-    """What a passage says to a reader; nothing for headings alone, or where it cannot be read."""
+    """The text of a passage; empty if it has only headings or is damaged."""
     try:
         text = trimmed(without_comments(text_of(sources, place)))
         if HEADING in text:  # the index may have left out a scratchpad here
@@ -185,42 +183,42 @@ def _piece(match: Match, layer: Layer, text: str) -> Piece:
         state=match.state,
         importance=place.importance or layer.importance,
         blob=place.blob,
-        why=f"fits the prompt: has {match.coverage:.0%} of what it asks for",
+        why=f"matches {match.coverage:.0%} of the prompt",
         lines=f"{place.line}-{place.last}",
         score=rounded_score(match.score),
     )
 
 
 def _date(match: Match, layer: Layer) -> str:
-    """The day that a page of a journal is about; of other things when they were touched."""
+    """The day of a page of a journal; of other files when they were last changed."""
     name = match.place.path.rpartition("/")[2].partition(".")[0]
     own = day_of(name).date if layer.kind == "journal" else ""
     return own or (f"{match.when.date()}" if match.when else "")
 
 
-def _reasons(found: Sequence[_Candidate], asked: Asked) -> list[str]:
-    """Why each of FOUND is left out; nothing for what is taken."""
-    gate = asked.limits.gate
-    # Not by the first one alone: a long sentence about something else may have the higher score.
+def _reasons(found: Sequence[_Candidate], query: PromptQuery) -> list[str]:
+    """Why each of FOUND is left out; empty for those taken."""
+    gate = query.limits.gate
+    # Not just the first: a long sentence about another subject may score higher.
     if max((each.match.coverage for each in found), default=0.0) < gate:
-        return [_behind_the_gate(each.match, gate) for each in found]
+        return [_below_gate(each.match, gate) for each in found]
     strong = [each for each in found if each.match.coverage >= gate * HALF]
     pieces = [each.piece for each in strong]
 
     def fits(taken: Sequence[int]) -> bool:
-        return asked.page.size([pieces[at] for at in taken]) <= asked.limits.chars
+        return query.page.size([pieces[at] for at in taken]) <= query.limits.chars
 
-    limits = RetrievalLimits(asked.limits.top, PER_FILE)
+    limits = RetrievalLimits(query.limits.top, PER_FILE)
     why = iter(choose([(each.group, each.path) for each in pieces], limits, fits))
     return [next(why) if each in strong else _too_weak(each.match, gate * HALF) for each in found]
 
 
-def _behind_the_gate(match: Match, gate: float) -> str:
-    return f"below the gate: has {match.coverage:.0%} of what is asked for, {gate:.0%} is needed"
+def _below_gate(match: Match, gate: float) -> str:
+    return f"below the gate: matches {match.coverage:.0%} of the prompt, needs {gate:.0%}"
 
 
 def _too_weak(match: Match, needed: float) -> str:
-    return f"has {match.coverage:.0%} of what is asked for, {needed:.0%} is needed behind the best"
+    return f"matches {match.coverage:.0%} of the prompt, needs {needed:.0%} after the best"
 
 
 def _left(candidate: _Candidate, why: str) -> LeftOut:

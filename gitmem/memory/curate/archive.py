@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict, Damaged, NotFound, PathNotFound, TooBig
-from gitmem.memory.context.pins import moment_at
+from gitmem.memory.context.pins import pin
 from gitmem.memory.entries.dates import Dates, dates_of
 from gitmem.memory.entries.targets import Target, TargetVersion, resolve_targets, version_in
 from gitmem.memory.group import Group
@@ -293,7 +293,7 @@ class Provenance:
         self._zone = group.zone
         self._dates: Dates | None = None
         with suppress(Damaged):  # an unreadable history must not prevent archiving
-            self._dates = dates_of(group, moment_at(group, None))
+            self._dates = dates_of(group, pin(group, None))
 
     def of_moves(self, snapshot: Snapshot, moves: Iterable[ArchiveMove]) -> Trailers:
         """The trailers for MOVES, whose sources are addresses and paths of SNAPSHOT."""

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from gitmem.errors import GitmemError, SecretFound, TooBig
-from gitmem.memory.context.pins import moment_at
+from gitmem.memory.context.pins import pin
 from gitmem.memory.curate.archive import (
     OP,
     ArchivedFiles,
@@ -110,7 +110,7 @@ def consolidate(group: Group, *, reason: str = "", dry_run: bool = False) -> Con
     note = group.note(OP, reason=reason)
 
     def run() -> Consolidated:
-        moment = moment_at(group, None)
+        moment = pin(group, None)
         found = report_on(group, moment)
         chosen = _candidates(group, moment.snapshot, found, note)
         done = _rehearsed(chosen) if dry_run else _published(chosen)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time
 
 from gitmem.errors import Damaged
-from gitmem.memory.context.pins import Pinned, moment_at
+from gitmem.memory.context.pins import Pinned, pin
 from gitmem.memory.curate.lint import PlacedEntry, duplicates
 from gitmem.memory.entries.confirm import KINDS as CONFIRMABLE
 from gitmem.memory.entries.dates import Dates, Touched, age_of, dates_of
@@ -56,7 +56,7 @@ SHOWN = 3
 
 def report(group: Group, *, at: str | None = None) -> Report:
     """The report on the group, now or AT a moment."""
-    return report_on(group, moment_at(group, at))
+    return report_on(group, pin(group, at))
 
 
 def made_report(group: Group) -> Report:

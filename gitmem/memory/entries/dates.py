@@ -16,8 +16,7 @@ from gitmem.model.layout.layout import Layer, Layout
 from gitmem.store.repository import Snapshot
 
 if TYPE_CHECKING:
-    from gitmem.memory.context.pins import Pinned
-    from gitmem.memory.context.sources import Sources
+    from gitmem.memory.context.pins import Pinned, Sources
     from gitmem.memory.group import Group
     from gitmem.model.context.pieces import Piece
     from gitmem.store.history.regained_dates import EntryReading

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime
 
 from gitmem.errors import BadInput
-from gitmem.memory.context.pins import Pinned, moment_at
+from gitmem.memory.context.pins import Pinned, pin
 from gitmem.memory.entries.dates import Dates, Touched, age_of, dates_of, does_age
 from gitmem.memory.entries.targets import file_of
 from gitmem.memory.group import Group
@@ -81,7 +81,7 @@ def freshness(
 ) -> Freshness:
     """The entries of all layers that age, or of a layer, file, folder, pattern or address."""
     check_states(states)
-    moment = moment_at(group, at)
+    moment = pin(group, at)
     files, slug = _selected(group, moment, path)
     found = [
         each
@@ -103,7 +103,7 @@ def check_states(states: Iterable[str]) -> None:
 
 def line_dates(group: Group, path: str, *, at: str | None = None) -> LineDates:
     """The commit and the age of every line of a file."""
-    moment = moment_at(group, at)
+    moment = pin(group, at)
     snapshot, today = moment.snapshot, moment.time.date()
     path = file_of(group, snapshot, moment.loaded.layout, path)
     data = snapshot.read(path)

@@ -20,7 +20,7 @@ from gitmem.memory.admin.committed_secrets import (
     unsearched,
 )
 from gitmem.memory.clock import zone_problem
-from gitmem.memory.context.sources import has_transcripts
+from gitmem.memory.context.pins import has_transcripts
 from gitmem.memory.curate.migrate import due_migration, migrate
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import Loaded, Silenced, layout_at, layout_of, silenced_at

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from gitmem.errors import BadInput, GitmemError, NotFound, PathRefused
-from gitmem.memory.context.sources import has_transcripts
+from gitmem.memory.context.pins import has_transcripts
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
 from gitmem.memory.resolve import resolve

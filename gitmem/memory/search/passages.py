@@ -13,8 +13,7 @@ from gitmem.cache.database import Connection, Query, run_query
 from gitmem.cache.passages import FileContent, PassageRow
 from gitmem.cache.scoring import Rarity, find, terms_in
 from gitmem.errors import Damaged
-from gitmem.memory.context.pins import Pinned
-from gitmem.memory.context.sources import Sources
+from gitmem.memory.context.pins import Pinned, Sources
 from gitmem.memory.entries.dates import Dates, Touched, age_of, dates_at, does_age
 from gitmem.memory.group import Group
 from gitmem.model.entries.freshness import state_of

@@ -8,8 +8,7 @@ from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput, Damaged
-from gitmem.memory.context.pins import Pinned, moment_at
-from gitmem.memory.context.sources import Sources, has_transcripts, sources_at
+from gitmem.memory.context.pins import Pinned, Sources, has_transcripts, pin, sources_at
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import check_layers
 from gitmem.memory.read.log import start_of
@@ -108,7 +107,7 @@ def search(
         )
     if limit < 1:
         raise BadInput("at least one hit has to be wanted", hint="leave the limit out for 8")
-    moment = moment_at(group, None)
+    moment = pin(group, None)
     check_layers(moment.loaded.layout, layers)
     start = start_of(group, since) if since else 0.0
     sentences = query_sentences(query, anything=True)

@@ -125,7 +125,7 @@ def _remark(call: Invocation, found: Injected, at: str | None) -> None:
 
 
 def _dropped(found: Injected) -> int:
-    from gitmem.memory.context.inject import OVER_BUDGET
+    from gitmem.memory.context.manifest import OVER_BUDGET
 
     return sum(each.why == OVER_BUDGET for each in found.manifest.left_out)
 
