@@ -167,7 +167,7 @@ def test_a_version_that_nobody_has_any_more_is_acknowledged_and_the_next_is_name
 
     said = gitmem("check", "--repair")  # what the hint says
 
-    command = said.out.partition("if nobody has a copy: `gitmem ")[2].partition("`")[0]
+    command = said.out.partition("if no copy exists: `gitmem ")[2].partition("`")[0]
     assert said.code == boundary.FINDINGS
     assert gitmem(*command.split()).code == 0
     assert gitmem("maintain").code == 0

@@ -431,7 +431,7 @@ def test_a_version_that_is_lost_is_named_by_every_command(
     assert gitmem("read", "a.md").out == "three\n"
     said = gitmem("status")
     assert f"versions that cannot be read\n  a.md of {one[:10]}  blob {blob[:7]}\n" in said.out
-    known = re.search(r"if nobody has a copy: gitmem (check --acknowledge \w+)", said.out)
+    known = re.search(r"if no copy exists: gitmem (check --acknowledge \w+)", said.out)
     assert known
     assert f"warning version-lost: {lost} (blob {blob[:10]})\n" in gitmem("check").out
     assert gitmem(*known[1].split()).code == 0

@@ -213,7 +213,7 @@ def _lost(call: Invocation, found: Status) -> Iterator[str]:
         what = "" if each.kind == "commit" else f"  {each.kind} {short(each.object)}"
         yield f"  {call.style.warn(each.words)}{what}"
         known = call.command(f"check --acknowledge {each.id}")
-        yield f"           if nobody has a copy: {known}"
+        yield f"           if no copy exists: {known}"
     if len(found.unreadable) > SHOWN:
         yield f"  and {len(found.unreadable) - SHOWN:,} more (see: {call.command('check')})"
 
