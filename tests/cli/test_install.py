@@ -201,10 +201,10 @@ def test_what_cannot_be_taken_out_is_named(host: Path, run: Run) -> None:
         ((), "Missing argument"),
         (("emacs",), "'emacs' is not one of"),
         (("codex", "--scope", "world"), "'world' is not one of"),
-        (("codex", "--uninstall", "--mcp"), "are for installing into a host"),
-        (("codex", "--uninstall", "--replace"), "are for installing into a host"),
-        (("git-hook", "--replace"), "are for installing into a host"),
-        (("git-hook", "--scope", "user"), "has no scope"),
+        (("codex", "--uninstall", "--mcp"), "only when installing into a host"),
+        (("codex", "--uninstall", "--replace"), "only when installing into a host"),
+        (("git-hook", "--replace"), "only when installing into a host"),
+        (("git-hook", "--scope", "user"), "takes no --scope"),
     ],
 )
 def test_mistakes_are_told_with_the_way_on(
@@ -262,7 +262,7 @@ def test_the_settings_of_the_user_are_for_folders_without_a_link(
     assert f"link {folder}" not in done.out
     refused = run("install", "claude-code", "-g", "shop")
     assert refused.code == 2
-    assert "gitmem link DIR -g shop" in refused.err
+    assert "gitmem -g shop link DIR" in refused.err
     assert (host / ".claude" / "CLAUDE.md").read_text() == page
 
 
@@ -528,7 +528,7 @@ def test_a_hook_of_somebody_else_is_never_touched(gitmem: Run, home: Path) -> No
 
     said = gitmem("install", "git-hook")
     assert said.code == 4
-    assert "it is not ours" in said.err
+    assert f"another hook exists: {gitdir / 'hooks' / 'pre-commit'}" in said.err
     assert "gitmem check --staged" in said.err
     gitmem("install", "git-hook", "--uninstall")
     assert (gitdir / "hooks" / "pre-commit").read_text() == "#!/bin/sh\nexit 0\n"

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.errors import MarkersFound
 from gitmem.integrations.mcp.hints import for_models
 from gitmem.integrations.memory_tool.commands import MemoryCommands
 from gitmem.memory.group import Group, Store
+from gitmem.model.guards import check_markers
 from tests.cli.test_editing import editor
 from tests.support.cli import Run
 from tests.support.git import git
@@ -137,8 +139,11 @@ def test_an_adopted_folder_leaves_them_out(gitmem: Run, tmp_path: Path) -> None:
 
 
 def test_a_model_is_told_what_it_can_do(gitmem: Run, home: Path) -> None:
-    hint = gitmem("write", "a.md", SET, "--json").error["hint"]
-    assert "a person can do it: `gitmem write --allow-markers ...`" in for_models(hint)
+    assert "repeat with --allow-markers" in gitmem("write", "a.md", SET, "--json").error["hint"]
+    with pytest.raises(MarkersFound) as refused:
+        check_markers("a.md", SET.encode())
+    said = for_models(refused.value.hint)
+    assert "`gitmem write --allow-markers ...`, which is for a person" in said
     group = Group(Store(home), "main")
     try:
         create = {"command": "create", "path": "/memories/a.md", "file_text": SET}
