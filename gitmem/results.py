@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.cache.messages import Chat
 from gitmem.memory.admin.check import Checked
-from gitmem.memory.admin.committed_secrets import Acknowledgement, Secret, SecretLocation
+from gitmem.memory.admin.committed_secrets import Acknowledgement
+from gitmem.memory.admin.secret_findings import Secret, SecretLocation
 from gitmem.memory.context.gather import LeftOut
 from gitmem.memory.context.inject import Injected
 from gitmem.memory.context.manifest import Manifest, Placed

@@ -14,7 +14,7 @@ import pytest
 
 import gitmem
 from gitmem.memory.admin.check import check
-from gitmem.memory.admin.committed_secrets import MOST_BYTES, MOST_COMMITS
+from gitmem.memory.admin.commit_search import MOST_BYTES, MOST_COMMITS
 from gitmem.memory.admin.init import init
 from gitmem.memory.context.inject import inject
 from gitmem.memory.group import Group, Store

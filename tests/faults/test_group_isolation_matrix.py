@@ -24,7 +24,6 @@ from gitmem.integrations.transcripts.import_files import import_transcripts
 from gitmem.memory.admin.check import check, check_group
 from gitmem.memory.admin.committed_secrets import (
     acknowledge,
-    open_secrets,
     scan_beside,
     scan_commits,
     waits_beside,
@@ -33,6 +32,7 @@ from gitmem.memory.admin.git_hook import guard_staged, put_git_hook, take_git_ho
 from gitmem.memory.admin.groups import groups, remove_group, rename_group
 from gitmem.memory.admin.init import init
 from gitmem.memory.admin.link import link, links, unlink
+from gitmem.memory.admin.secret_findings import open_secrets
 from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.adopt.copy_in import copy_in, is_newer
 from gitmem.memory.context.inject import inject

@@ -18,16 +18,11 @@ from gitmem.integrations.hooks.protocol import Room
 from gitmem.integrations.mcp.groups import Endpoint, OpenGroups
 from gitmem.integrations.mcp.tools import answered
 from gitmem.integrations.memory_tool.commands import MemoryCommands
-from gitmem.memory.admin import committed_secrets
+from gitmem.memory.admin import commit_search, committed_secrets, secret_findings
 from gitmem.memory.admin.check import check
-from gitmem.memory.admin.committed_secrets import (
-    SecretLocation,
-    acknowledge,
-    open_secrets,
-    scan_commits,
-    secret_words,
-)
+from gitmem.memory.admin.committed_secrets import acknowledge, scan_commits
 from gitmem.memory.admin.init import init
+from gitmem.memory.admin.secret_findings import SecretLocation, open_secrets, secret_words
 from gitmem.memory.context.inject import inject
 from gitmem.memory.curate.lint import lint
 from gitmem.memory.group import Group, Who
@@ -351,14 +346,14 @@ def test_lint_names_what_stands_as_check_does(group: Group) -> None:
 
 
 def test_a_value_in_very_many_files_makes_no_endless_sentence(group: Group) -> None:
-    for number in range(committed_secrets.MOST_NAMED + 1):
+    for number in range(secret_findings.MOST_NAMED + 1):
         edit(group, f"notes/{number:03}.md", f"{TOKEN}\n")
     leak(group)
 
     (found,) = status(group).secrets
 
-    assert len(found.places) == committed_secrets.MOST_NAMED + 2
-    assert secret_words(found)[0].count(" line ") == committed_secrets.MOST_NAMED
+    assert len(found.places) == secret_findings.MOST_NAMED + 2
+    assert secret_words(found)[0].count(" line ") == secret_findings.MOST_NAMED
     assert " and 2 more hold what looks like a credential" in secret_words(found)[0]
 
 
@@ -519,7 +514,7 @@ def test_each_commit_is_searched_once(group: Group, monkeypatch: pytest.MonkeyPa
     def no_more(data: bytes) -> list[object]:
         raise AssertionError("searched again")
 
-    monkeypatch.setattr(committed_secrets, "find_in_bytes", no_more)
+    monkeypatch.setattr(commit_search, "find_in_bytes", no_more)
     status(group)
     check(group)
     assert all(each.outcome != "failed" for each in maintain(group).steps)
@@ -1203,8 +1198,8 @@ def test_refs_that_were_searched_cost_nothing_more(
     def no_more(*_: object) -> None:
         raise AssertionError("searched again")
 
-    monkeypatch.setattr(committed_secrets._Search, "step", no_more)
-    monkeypatch.setattr(committed_secrets, "peel", no_more)
+    monkeypatch.setattr(commit_search.CommitSearch, "step", no_more)
+    monkeypatch.setattr(commit_search, "peel", no_more)
     assert len(status(group).secrets) == 1
     check(group)
 

@@ -157,12 +157,8 @@ def _scope(store: Store, name: str) -> Scope | None:
 
 def _secrets(store: Store, name: str, acting: str | None) -> Iterator[CheckFinding]:
     """Credentials that plain git committed: a warning in a file, an info in history."""
-    from gitmem.memory.admin.committed_secrets import (
-        open_secrets,
-        scan_beside,
-        scan_commits,
-        secret_words,
-    )
+    from gitmem.memory.admin.committed_secrets import scan_beside, scan_commits
+    from gitmem.memory.admin.secret_findings import open_secrets, secret_words
 
     with suppress(GitmemError, OSError):  # damage has its own findings
         group = _as_it_is(store, name, acting)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gitmem.memory.admin.committed_secrets import open_secrets, scan_commits, secret_words
+from gitmem.memory.admin.committed_secrets import scan_commits
+from gitmem.memory.admin.secret_findings import open_secrets, secret_words
 from gitmem.memory.clock import settings_in
 from gitmem.memory.entries.targets import KIND, entries_in
 from gitmem.memory.group import Group

@@ -13,12 +13,11 @@ from gitmem.errors import Damaged, StorageFailed
 from gitmem.memory.admin.committed_secrets import (
     MOST_COUNTED,
     UNREADABLE,
-    Secret,
-    open_secrets,
     scan_beside,
     scan_commits,
     unsearched,
 )
+from gitmem.memory.admin.secret_findings import Secret, open_secrets
 from gitmem.memory.clock import zone_problem
 from gitmem.memory.context.pins import has_transcripts
 from gitmem.memory.curate.migrate import due_migration, migrate

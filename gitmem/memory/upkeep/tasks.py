@@ -292,7 +292,8 @@ def _secrets_due(group: Group, limits: PackLimits) -> Due:
 
 
 def _secrets(group: Group, limits: PackLimits) -> JobOutcome:
-    from gitmem.memory.admin.committed_secrets import open_secrets, scan_beside, scan_commits
+    from gitmem.memory.admin.committed_secrets import scan_beside, scan_commits
+    from gitmem.memory.admin.secret_findings import open_secrets
 
     beside = scan_beside(group).found
     found = len(open_secrets(group, scan_commits(group), beside))

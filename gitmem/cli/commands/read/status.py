@@ -244,7 +244,7 @@ def _violations(call: Invocation, found: Status) -> Iterator[str]:
 
 
 def _secrets(call: Invocation, found: Status) -> Iterator[str]:
-    from gitmem.memory.admin.committed_secrets import secret_words
+    from gitmem.memory.admin.secret_findings import secret_words
 
     if found.secrets:
         yield from ("", "secrets in git, masked for models")
