@@ -24,6 +24,7 @@ from gitmem.memory.upkeep.jobs import last_jobs
 from gitmem.memory.upkeep.maintain import Maintained, PackLimits, maintain, maintain_all
 from gitmem.memory.upkeep.rotate import rotate
 from gitmem.memory.upkeep.snapshot import snapshots
+from gitmem.model.hints import in_shell
 from gitmem.store.fsck import reachable as scrub
 from gitmem.store.lock import Inflight, Lock, lock_path
 from gitmem.store.objects.database import blob_id
@@ -327,6 +328,8 @@ def test_what_a_person_takes_off_the_branch_is_kept_and_nothing_fails(
 
     assert not done.failed
     assert gone[:10] in detail(done, "recover")
+    (hint,) = [each.hint for each in done.steps if each.hint]
+    assert f"`gitmem kept restore {gone[:10]}`" in in_shell(hint)
     assert git(group.gitdir, "rev-parse", f"refs/gitmem/kept/{gone[:12]}").strip() == gone
     assert git(group.gitdir, "rev-parse", VERIFIED) == git(group.gitdir, "rev-parse", "main")
     assert set(outcomes(maintain(group)).values()) == {"nothing"}

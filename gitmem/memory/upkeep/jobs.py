@@ -28,6 +28,8 @@ class JobOutcome(NamedTuple):
     """done, nothing, skipped or failed"""
     detail: str = ""
     found: int = 0
+    hint: str = ""
+    """The next step, for the caller; the log has no place for it."""
 
 
 def log_job(

@@ -52,9 +52,9 @@ class Stepped(Record):
     detail: str
     """What was done, or why not."""
     code: str = ""
-    """The slug of the error, if the task failed ..."""
+    """The slug of the error, if the task failed."""
     hint: str = ""
-    """... and its hint."""
+    """The next step, after a failure or where commits are kept."""
 
 
 class Maintained(Record):
@@ -168,7 +168,7 @@ def _stepped(group: Group, task: UpkeepTask, dry_run: bool, limits: PackLimits) 
         if dry_run or not due.is_due:
             return Stepped(task.name, "due" if due.is_due else "nothing", due.why)
         done = task.do(group, limits)
-        found = Stepped(task.name, done.outcome, done.detail)
+        found = Stepped(task.name, done.outcome, done.detail, hint=done.hint)
     except (GitmemError, OSError) as error:
         found, done = _failure(task.name, error), JobOutcome("failed", why(error))
     if found.outcome != "nothing" and not (dry_run or task.is_job):

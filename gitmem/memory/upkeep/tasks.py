@@ -80,11 +80,13 @@ def _recover(group: Group, limits: PackLimits) -> JobOutcome:
     before = _recover_due(group, limits)
     with group.writing() as writer:  # taking the lock recovers
         writer.sweep()
-        found, mended = len(writer.captured), [each.message for each in writer.rejoined]
+        found, rejoined = len(writer.captured), list(writer.rejoined)
+        mended = [f"{each.commit[:10]}: {each.message}" for each in rejoined]
         mended += [each.message for each in writer.put_forward]
         pending = writer.pending
     if mended:
-        return JobOutcome("done", "; ".join(mended), len(mended))
+        hint = Hint.joined("; ", [each.next_step for each in rejoined if each.next_step])
+        return JobOutcome("done", "; ".join(mended), len(mended), hint)
     if pending:
         return JobOutcome("skipped", f"{before.why}: somebody still has a file open")
     done = before.why.replace("is not finished", "was finished")

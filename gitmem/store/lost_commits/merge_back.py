@@ -61,11 +61,15 @@ class Rejoined(NamedTuple):
     def remark(self) -> Hint:
         """What happened to them, and the next step."""
         see = Hint(" (see ", call("check"), ")") if self.unreadable else ""
+        return Hint(self.message, see, "; " if self.next_step else "", self.next_step)
+
+    @property
+    def next_step(self) -> str:
+        """How to bring them back; empty where they are back."""
         if self.landed:
-            return Hint(self.message, see)
+            return ""
         them = "it" if self.commits == 1 else "them"
-        restore = call("kept restore", self.commit[:10])
-        return Hint(self.message, see, f"; bring {them} back with ", restore)
+        return Hint(f"bring {them} back with ", call("kept restore", self.commit[:10]))
 
 
 class Rejoiner:
