@@ -39,7 +39,7 @@ from gitmem.memory.recover.undo import undo
 from gitmem.memory.search.search import search
 from gitmem.memory.transcripts.add import NewMessage, transcript_add
 from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
-from gitmem.memory.transcripts.import_file import Line, transcript_import
+from gitmem.memory.transcripts.import_file import ParsedLine, transcript_import
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
 from gitmem.memory.transcripts.status import transcript_show
@@ -578,8 +578,8 @@ def test_an_import_is_kept_without_it(store: Store, group: Group, tmp_path: Path
     file = tmp_path / "session.jsonl"
     file.write_text("one line\n")
 
-    def lines(path: Path, offset: int) -> Iterator[Line]:
-        yield Line(NewMessage("c", "ada", f"hello {TOKEN}", None, KEY), "", offset + 9)
+    def lines(path: Path, offset: int) -> Iterator[tuple[ParsedLine, int]]:
+        yield ParsedLine(NewMessage("c", "ada", f"hello {TOKEN}", None, KEY)), offset + 9
 
     done = transcript_import(group, [file], lines, form="x")
 

@@ -37,6 +37,7 @@ from gitmem.memory.transcripts.pending import (
 from gitmem.memory.transcripts.status import transcript_list, transcript_show, transcript_status
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.commit_messages import parse
+from gitmem.model.hints import in_shell
 from gitmem.model.transcripts.batches import NUMBERS, REF, Message, decode, is_batch, span
 from gitmem.store.refs.side_branch import SideBranch, side_branch
 from tests.faults.test_enospc import fill, random_text, small_disk
@@ -553,7 +554,7 @@ def ask_and_wait(voice: Voice, root: str, name: str) -> None:
         found = transcript_pending(group)
         voice.say("got", found.token, found.begin, found.end)
     except SyncInFlight as error:
-        voice.say("in flight", str(error), error.hint)
+        voice.say("in flight", str(error), in_shell(error.hint))
     voice.hear()
     try:
         done = transcript_checkpoint(group, f"summary of {name}")
