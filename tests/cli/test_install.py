@@ -224,6 +224,12 @@ def test_the_doctor_addresses_its_advice(host: Path, run: Run, tmp_path: Path) -
     assert f"`gitmem --store {tmp_path}/other init`" in said.out
 
 
+def test_the_server_addresses_its_advice(host: Path, run: Run, tmp_path: Path) -> None:
+    said = run("mcp", "--store", str(tmp_path / "other"))
+
+    assert f"`gitmem --store {tmp_path}/other init`" in said.err
+
+
 def test_a_group_is_named_in_commands_and_nowhere_else(
     host: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

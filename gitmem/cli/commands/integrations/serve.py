@@ -67,7 +67,8 @@ def _look(call: Invocation, endpoint: Endpoint) -> None:
         with opened(endpoint):
             return
     except (GroupNotFound, Damaged) as error:
-        call.remark(f"{error.message}; until then every call says so ({error.hint})")
+        until_then = "; until then every call says so ("
+        call.remark(Hint(error.message, until_then, error.hint, ")"))
 
 
 SOURCE = "memory-tool"
