@@ -97,7 +97,7 @@ def named_zone(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
         raise BadInput(
-            f"there is no time zone {name!r}", hint="use a name such as Europe/Berlin or UTC"
+            f"no time zone {name!r}", hint="use a name such as Europe/Berlin or UTC"
         ) from error
 
 

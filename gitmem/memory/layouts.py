@@ -264,7 +264,7 @@ def folder_of(name: str) -> Path:
     folder = Path(name).expanduser() if "/" in name else _folder() / name
     if name in ("", ".", "..") or not (folder / DESCRIPTION).is_file():
         raise BadInput(
-            f"there is no layout {name!r}",
+            f"no layout {name!r}",
             hint=f"choose one of {', '.join((*shipped(), NONE))}, "
             "or name a folder with a layout.yaml in it: ./mine",
         )

@@ -62,7 +62,7 @@ def _named(group: Group, name: str) -> str:
     if is_id:
         return _by_prefix(repository, digits)
     raise MomentNotFound(
-        f"there is no commit, tag or date {name!r}" if name else "no moment was named",
+        f"no commit, tag or date {name!r}" if name else "no moment was named",
         hint=FORMS,
         at=name,
     )
@@ -98,7 +98,7 @@ def _by_id(repository: Repository, oid: str) -> str:
     except ObjectMissing as error:
         if error.oid != oid:
             raise
-        raise MomentNotFound(f"there is no commit {oid}", hint=FORMS, at=oid) from error
+        raise MomentNotFound(f"no commit {oid}", hint=FORMS, at=oid) from error
     if commit is None:
         raise MomentNotFound(f"{oid} is not a commit", hint=FORMS, at=oid)
     return commit
@@ -122,7 +122,7 @@ def _by_prefix(repository: Repository, prefix: str) -> str:
 
     found = commits_like(repository, prefix)
     if not found:
-        raise MomentNotFound(f"there is no commit {prefix}", hint=FORMS, at=prefix)
+        raise MomentNotFound(f"no commit {prefix}", hint=FORMS, at=prefix)
     if len(found) > 1:
         raise _ambiguous(repository, prefix, found)
     return found[0]

@@ -86,7 +86,7 @@ def test_filters_are_passed_on(birds: Run) -> None:
     [
         ((), 2, "Missing argument 'QUERY...'"),
         (("",), 2, "nothing to search for"),
-        (("x", "--source", "all of it"), 2, "there is no source 'all of it'"),
+        (("x", "--source", "all of it"), 2, "no source 'all of it'"),
         (("x", "--layer", "fact"), 2, "no layer 'fact'"),
         (("x", "--since", "then"), 2, "invalid date 'then'"),
         (("x", "-n", "0"), 2, "0 is not in the range"),

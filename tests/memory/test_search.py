@@ -286,7 +286,7 @@ class TestWhatIsFound:
         found = search(group, query)
 
         assert found.hits == ()
-        assert found.notes == ("there is no word in it that could be looked for",)
+        assert found.notes == ("the query has no word to search for",)
 
     def test_as_many_as_are_wanted(self, group: Group) -> None:
         write(group, [Edit(f"facts/f{n}.md", f"Heron number {n}.\n") for n in range(20)])

@@ -52,7 +52,7 @@ def memory_search(
     TOP_K is brought into its limits; SINCE, LAYERS and INCLUDE_ARCHIVE are those of `search`.
     """
     if sources not in SOURCES:
-        raise BadInput(f"there is no source {sources!r}", hint=f"use one of {', '.join(SOURCES)}")
+        raise BadInput(f"no source {sources!r}", hint=f"use one of {', '.join(SOURCES)}")
     with _meant(group, group_folder) as meant:
         limit = min(max(top_k, LEAST), MOST)
         return search(

@@ -30,7 +30,7 @@ LIMIT = 8
 ROOM = 4
 """So many are looked at for each that is wanted: some have only neighbours that fit."""
 ARCHIVED = "archived"
-NO_WORDS = "there is no word in it that could be looked for"
+NO_WORDS = "the query has no word to search for"
 IN_NO_LAYER = "what was said is in no layer: leave the layer out to look there"
 
 
@@ -95,7 +95,7 @@ def search(
     for the memory actions.
     """
     if source not in SOURCES:
-        raise BadInput(f"there is no source {source!r}", hint=f"use one of {', '.join(SOURCES)}")
+        raise BadInput(f"no source {source!r}", hint=f"use one of {', '.join(SOURCES)}")
     if not query.strip():
         raise BadInput(
             "nothing to search for", hint=Hint("for example ", call("search", "billing"))

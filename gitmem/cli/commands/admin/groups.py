@@ -204,8 +204,7 @@ def _said(done: Linked) -> str:
 def _listed(call: Invocation, here: str, found: Sequence[Link]) -> Iterator[str]:
     yield f"this folder uses {call.style.bold(here)}"
     rows = [
-        (each.group, visible(each.folder), "" if each.exists else "there is no such group")
-        for each in found
+        (each.group, visible(each.folder), "" if each.exists else "no such group") for each in found
     ]
     yield from columns(rows, (call.style.bold, plain, call.style.bad)) if rows else ()
 

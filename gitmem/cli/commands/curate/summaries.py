@@ -91,9 +91,11 @@ def rollup_command(
         _list_due(call, layer or "", texts=not no_text and call.settings.json)
         return
     if not type or not period:
-        raise BadInput("there is no week or month to roll up", hint=ASK)
+        raise BadInput("name the week or month to roll up", hint=ASK)
     if summary is None:
-        raise BadInput("there is no summary: the one line that a prompt shows", hint=ROLLUP_EXAMPLE)
+        raise BadInput(
+            "a roll-up needs --summary, the one line that a prompt shows", hint=ROLLUP_EXAMPLE
+        )
     from gitmem.memory.upkeep.rollup import rollup
 
     content = text_or_stdin(text, "text", ROLLUP_EXAMPLE)
