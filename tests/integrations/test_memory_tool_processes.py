@@ -148,7 +148,7 @@ def test_a_group_that_is_not_there_is_no_answer(home: Path) -> None:
     said = asked("-g", "none", command="view", path="/memories")
 
     assert (said.code, said.out) == (3, "")
-    assert "gitmem init -g none" in said.err
+    assert "gitmem -g none init" in said.err
 
 
 def test_the_options_say_who_and_what_is_allowed(home: Path) -> None:
