@@ -998,7 +998,7 @@ class TestCalls:
         found = machine.found()
 
         assert set(found) == {"hook-fails"}
-        assert any("a login shell finds no gitmem" in each for each in machine.look().notes)
+        assert any("login shell does not find gitmem" in each for each in machine.look().notes)
         assert "gitmem hook session-start --host claude-code" in found["hook-fails"][0]
         assert "not found" in found["hook-fails"][0]
         assert "`gitmem install claude-code --scope user`" in found["hook-fails"][1]
@@ -1020,7 +1020,7 @@ class TestCalls:
 
         said = [each.message for each in machine.look().findings if each.code == "hook-fails"]
 
-        assert said == ["`gitmem mcp`, the MCP server, fails: broken pipe dream"]
+        assert said == ["the MCP server `gitmem mcp` fails: broken pipe dream"]
 
     def test_a_server_that_answers(self, machine: Machine) -> None:
         machine.install("codex", mcp=True)
