@@ -176,7 +176,7 @@ NO_GROUP = {
     "acknowledge_in_place", "count_as_scanned", "exposed_beside", "hidden", "scanned_in",
     "has_open", "keep_run", "secret_words", "tips_beside", "unsearched",
     "check_layout", "layout_scope", "possible_scope", "scope_at", "silenced_at", "unknown_keys",
-    "leaving", "left_out", "overshadowed_files", "placed", "warnings",
+    "concerns_of", "leaving", "left_out", "overshadowed_files", "placed", "warnings",
     "with_zone",
     "exclusion", "forget_live", "has_held", "remember_unchanged", "live_sessions", "note_live",
     "unchanged_group", "state_of",

@@ -115,7 +115,7 @@ def test_one_that_cannot_go_keeps_all(memory: Group) -> None:
     ("thing", "error", "words"),
     [
         ("decisions#old-plam", NotFound, "no entry"),
-        ("never.md#x", PathNotFound, "there is no never.md"),
+        ("never.md#x", PathNotFound, "no file 'never.md'"),
         ("never.md", PathNotFound, "no file or folder .never.md"),
         ("", BadInput, "as a whole"),
         ("laws.md#be-kind", PolicyRefused, "protected"),

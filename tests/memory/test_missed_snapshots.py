@@ -283,7 +283,7 @@ class TestDaysThatAreLeft:
         catch_up(group)
 
         day = f"{(clock() - timedelta(days=3)).date()}"
-        assert status(group).concerns == (f"days before {day} not looked at for snapshots",)
+        assert status(group).concerns == (f"days before {day} not checked for snapshots",)
 
     def test_one_that_fails_is_tried_again_the_next_day(self, group: Group, clock: Clock) -> None:
         self.days(group, clock, 1)

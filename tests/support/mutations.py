@@ -731,7 +731,7 @@ SLOW = [
         'sources: str = "memory"',
     ),
     Mutation(
-        "F14", "gitmem/memory/read/memory_actions.py", "if not layout.allows(wanted):", "if False:"
+        "F14", "gitmem/memory/read/memory_actions.py", "if not layout.allows(name):", "if False:"
     ),
     Mutation(
         "F14", "gitmem/memory/read/memory_actions.py", "allowed_only=True", "allowed_only=False"

@@ -1,4 +1,4 @@
-"""What differs between two moments, or between HEAD and the work tree."""
+"""Compare two commits, or HEAD with the work tree."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Diffed(Record):
     """Empty for the work tree."""
     files: tuple[FileChange, ...]
     unreadable: tuple[Unreadable, ...] = ()
-    """What a rebuilt commit at either end lacks, so that the changes are not all there."""
+    """Files that a rebuilt commit at either end lacks: their changes are missing."""
 
 
 def diff(group: Group, a: str = "", b: str = "", path: str = "") -> Diffed:
-    """From A to B, from A to now, or without either the edits that are not committed yet."""
+    """Changes from A to B, from A to HEAD, or without either the uncommitted edits."""
     if b and not a:
-        raise BadInput("one end of the difference is missing", hint="name the older moment first")
+        raise BadInput("the older end of the diff is missing", hint="name the older moment first")
     if not a:
         return _uncommitted(group, path)
     repository = group.repository
@@ -51,7 +51,7 @@ def _has(snapshot: Snapshot, path: str) -> bool:
 
 
 def _uncommitted(group: Group, path: str) -> Diffed:
-    """What capture would commit; what is held shows nowhere."""
+    """What `capture` would commit; held edits are not shown."""
     path = known_path(group, group.repository.snapshot(), path)
     scan = pending_edits(group, [path] if path else [])
     snapshot = group.repository.snapshot(scan.commit)

@@ -1,6 +1,6 @@
-"""What the layers of a group hold: sizes against budgets, entries, days and logs.
+"""The content of each layer: sizes against budgets, entries, days and logs.
 
-It reads the files of one commit and no history, so its cost is that of what there is.
+It reads the files of one commit and no history.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MANY_FILES = ("journal", "notes", "profile")
 
 
 class CoreFile(Record):
-    """A file that has its own place in the layout."""
+    """A file that a layer names."""
 
     path: str
     layer: str
@@ -32,28 +32,28 @@ class CoreFile(Record):
     """0 is no limit."""
     percent: int = 0
     updated: datetime | None = None
-    """When it was changed last, if that was one of the newest commits ..."""
+    """The time of its last change, if that is among the newest commits ..."""
     agent: str = ""
-    """... and by whom."""
+    """... and its author."""
     older_than: datetime | None = None
-    """Where it was not: the time of the oldest commit that was looked at."""
+    """Otherwise the time of the oldest of those commits."""
 
 
 class EntryCount(Record):
-    """How many entries a file has."""
+    """The number of entries in a file."""
 
     path: str
     layer: str
     entries: int
-    """Those that have their time."""
+    """Active entries."""
     retired: int
-    """Those that have had it."""
+    """Completed, superseded or otherwise retired entries."""
     updated: datetime | None = None
-    """When the file was changed last, if that was one of the newest commits ..."""
+    """The time of the file's last change, if that is among the newest commits ..."""
     agent: str = ""
-    """... and by whom."""
+    """... and its author."""
     older_than: datetime | None = None
-    """Where it was not: the time of the oldest commit that was looked at."""
+    """Otherwise the time of the oldest of those commits."""
 
 
 class LayerFiles(Record):
@@ -67,23 +67,23 @@ class LayerFiles(Record):
 
 
 class LogDay(Record):
-    """A log, and the day it is of."""
+    """A log and its day."""
 
     path: str
     layer: str
     day: date | None
-    """By its header; None where it has none, or is not there."""
+    """From its header; None without one."""
     exists: bool
     due: bool
-    """True when `rotate` has something to do."""
+    """True if `rotate` has something to do."""
     rotated: str = ""
-    """The newest of the logs that have rotated ..."""
+    """The newest rotated log ..."""
     last_rotation: date | None = None
     """... and its day."""
 
 
 class Inventory(Record):
-    """What there is, layer by layer."""
+    """The content of a group by layer."""
 
     core: tuple[CoreFile, ...] = ()
     entries: tuple[EntryCount, ...] = ()
@@ -92,7 +92,7 @@ class Inventory(Record):
 
 
 def inventory(snapshot: Snapshot, layout: Layout, today: date) -> Inventory:
-    """Look at every layer of LAYOUT in SNAPSHOT."""
+    """The content of every layer of LAYOUT in SNAPSHOT."""
     each = layout.layers
     files = {
         layer.name: _paths(snapshot, layer, layout.layers_before(layer))
@@ -108,13 +108,13 @@ def inventory(snapshot: Snapshot, layout: Layout, today: date) -> Inventory:
 
 
 def _paths(snapshot: Snapshot, layer: Layer, before: Sequence[Layer]) -> tuple[str, ...]:
-    """The files of a layer that has many, without the one from which a profile starts."""
+    """The files of a layer with many, without the template of a profile."""
     found = layer_files(snapshot, layer, before)
     return tuple(path for path, _ in found if path != layer.default)
 
 
 def _core(snapshot: Snapshot, layer: Layer, paths: Sequence[str]) -> Iterator[CoreFile]:
-    """Each document and each file with a budget; of many files only those that need a look."""
+    """Each document and each file with a budget; of many files only those not `ok`."""
     if layer.kind in ONE_FILE:
         if layer.kind == "document" or layer.budget:
             yield _measured(snapshot, layer, layer.path)
@@ -172,7 +172,7 @@ def _log(snapshot: Snapshot, layer: Layer, today: date) -> LogDay:
 
 
 def past_logs(snapshot: Snapshot, layer: Layer) -> Iterator[tuple[date, int, str]]:
-    """Day, number and path of each log that has rotated."""
+    """Day, number and path of each rotated log."""
     for path, _ in layer_files(snapshot, layer._replace(path=layer.rotated)):
         found = rotated_day(layer, path)
         if found:

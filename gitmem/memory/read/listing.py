@@ -1,4 +1,4 @@
-"""List the files of a group, as they are or were."""
+"""List the files of a commit."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class Listing(Record):
     path: str
     blob: str
     bytes: int | None
-    """None when the file's content is damaged and its size unknown."""
+    """None if the blob is damaged."""
 
 
 class Listed(Record):
-    """The files of one commit, in order of path."""
+    """The files of one commit, sorted by path."""
 
     commit: str
     files: tuple[Listing, ...]
 
 
 def list_files(group: Group, glob: str = "", *, at: str | None = None) -> Listed:
-    """The files whose path fits GLOB, a folder, or all; now or at a moment."""
+    """The files that match GLOB, a pattern or folder, or all; at HEAD or AT a moment."""
     snapshot = group.repository.snapshot(resolve(group, at))
     pattern = "" if glob in (".", "./") else glob.removeprefix("./")
     files = tuple(

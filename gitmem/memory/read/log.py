@@ -1,4 +1,4 @@
-"""What happened: the commits of a group, or those that touched a path."""
+"""The commits of a group, or those that changed a path."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from gitmem.store.repository import Commit, Repository
 
 
 class LogEntry(Record):
-    """One commit, as people want to know it."""
+    """One commit with its trailers and changed paths."""
 
     commit: str
     op: str
-    """The operation; empty for a commit that was made with plain git."""
+    """The operation; empty for a commit of plain git."""
     agent: str
     session: str
     source: str
@@ -33,18 +33,18 @@ class LogEntry(Record):
     title: str
     subject: str
     time: datetime
-    """When it was made, in the zone of whoever made it."""
+    """The author's time and zone."""
     paths: tuple[str, ...]
-    """What it changed; of a merge, what it brought into the branch."""
+    """The paths it changed; for a merge, those that differ from its first parent."""
     violations: tuple[str, ...]
     id: str
     undoes: tuple[str, ...]
     moved_from: str
-    """The old name of the path that is followed, or of the one file that was moved."""
+    """The old name of the followed path, or of the only file that was moved."""
     closes: str = ""
-    """The messages that a checkpoint says are summarised: `12-45`, and in which chat."""
+    """The messages that a checkpoint marks as summarised, such as `12-45 of CHAT`."""
     covers: tuple[str, ...] = ()
-    """The commits that hold what was said there."""
+    """The commits that hold those messages."""
     subagent: str = ""
     """The type and the id of the subagent that made an edit: `TYPE/ID`."""
 
@@ -59,9 +59,9 @@ def log(
     op: str = "",
     limit: int = 0,
 ) -> tuple[LogEntry, ...]:
-    """The newest commits first; of PATH, a file or a folder, through its moves."""
+    """The commits, newest first; those of PATH, a file or folder, follow its moves."""
     if limit < 0:
-        raise BadInput("a log cannot have fewer than 0 entries", hint="leave out the limit for all")
+        raise BadInput("limit must not be negative", hint="leave out the limit for all")
     entries = iter_log(group, path, session=session, agent=agent, since=since, op=op)
     found = tuple(islice(entries, limit or None))
     if not found and path:
@@ -78,22 +78,24 @@ def iter_log(
     since: str = "",
     op: str = "",
 ) -> Iterator[LogEntry]:
-    """The same, one by one: what is not asked for is not looked up."""
+    """The same, lazily."""
     start = start_of(group, since) if since else 0.0
     for visit in _visits(group, path, start):
         note = parse(visit.commit.message)
         facts = (note.session, note.agent or visit.commit.author, note.op)
-        if all(want in ("", have) for want, have in zip((session, agent, op), facts, strict=True)):
+        if all(
+            given in ("", fact) for given, fact in zip((session, agent, op), facts, strict=True)
+        ):
             yield _entry(group.repository, visit, note)
 
 
 def entry_of(repository: Repository, commit: Commit) -> LogEntry:
-    """One commit as an entry."""
+    """The log entry of COMMIT."""
     return _entry(repository, Visit(commit, ""), parse(commit.message))
 
 
 def start_of(group: Group, since: str) -> float:
-    """The moment at which SINCE begins, in seconds."""
+    """The start of SINCE, in seconds since the epoch."""
     moment = parse_moment(since, group.now(), group.zone)
     if moment is None:
         from gitmem.model.secrets.find import redacted_quote
@@ -112,7 +114,7 @@ def _visits(group: Group, path: str, since: float = 0.0) -> Iterator[Visit]:
 
 
 def _check_known(group: Group, path: str) -> None:
-    """Raise if the path never was in this group: an empty answer would look like one."""
+    """Raise PathNotFound if the group never had PATH."""
     if next(_visits(group, path), None) is None:
         snapshot = group.repository.snapshot()
         raise missing(group, snapshot, known_path(group, snapshot, path))
@@ -144,7 +146,7 @@ def _entry(repository: Repository, visit: Visit, note: Parsed) -> LogEntry:
 
 
 def _changed(repository: Repository, commit: Commit) -> tuple[tuple[str, ...], str]:
-    """The paths a commit changed, and from where where it moved one; a damaged tree hides them."""
+    """The paths a commit changed, and the old name of one it moved; none if a tree is damaged."""
     try:
         parent = repository.commit(commit.parents[0]) if commit.parents else None
         found = compare_commit(repository, commit, parent)
@@ -158,7 +160,7 @@ def _title(note: Parsed, paths: tuple[str, ...]) -> str:
     """The subject without the operation and the path before it."""
     if not note.op:
         return note.subject
-    # A path may hold the signs that end the scope; a commit that names it touched two at most.
+    # A path may contain "): "; a subject with a path changes at most two.
     for path in paths[:2]:
         head = f"{note.op}({visible(path)}): "
         if note.subject.startswith(head):

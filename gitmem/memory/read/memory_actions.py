@@ -1,6 +1,6 @@
-"""Two actions that agents of one of the seed systems know by name: read a file, look something up.
+"""`memory_get` and `memory_search`, as agents of the nano system know them.
 
-A layout may name the files that they may touch; where it names none, all of the group's are fine.
+The layout may restrict the files they read with `allow`.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ SOURCES = {"memory": MEMORY, "sessions": TRANSCRIPTS, "transcripts": TRANSCRIPTS
 
 
 def memory_get(group: Group, path: str = DEFAULT_PATH, *, group_folder: str = "") -> Read:
-    """A file of memory that the layout allows to be read so; of GROUP_FOLDER only for `main`."""
-    with _meant(group, group_folder) as meant:
-        wanted = path.replace("\\", "/").removeprefix("./") or DEFAULT_PATH
-        layout = layout_of(meant)
-        if not layout.allows(wanted):
+    """A file that the layout allows; only `main` may name another group as GROUP_FOLDER."""
+    with _target_group(group, group_folder) as target:
+        name = path.replace("\\", "/").removeprefix("./") or DEFAULT_PATH
+        layout = layout_of(target)
+        if not layout.allows(name):
             raise PathRefused(
-                f"the layout does not allow reading {path!r} here",
+                f"the layout does not allow reading {path!r}",
                 hint=f"allowed: {', '.join(layout.allow)}",
                 path=path,
                 rule="allow",
             )
-        return _masked(meant, read(meant, _as_spelled(meant, wanted)))
+        return _masked(target, read(target, _as_spelled(target, name)))
 
 
 def memory_search(
@@ -47,16 +47,16 @@ def memory_search(
     layers: Sequence[str] = (),
     include_archive: bool = False,
 ) -> Searched:
-    """What fits QUERY best, in the files that the layout allows and in what was said.
+    """The best matches for QUERY in the files that the layout allows and in transcripts.
 
-    TOP_K is brought into its limits; SINCE, LAYERS and INCLUDE_ARCHIVE are those of `search`.
+    TOP_K is clamped to its limits; SINCE, LAYERS and INCLUDE_ARCHIVE are those of `search`.
     """
     if sources not in SOURCES:
         raise BadInput(f"no source {sources!r}", hint=f"use one of {', '.join(SOURCES)}")
-    with _meant(group, group_folder) as meant:
+    with _target_group(group, group_folder) as target:
         limit = min(max(top_k, LEAST), MOST)
         return search(
-            meant,
+            target,
             query,
             source=SOURCES[sources],
             limit=limit,
@@ -68,13 +68,13 @@ def memory_search(
 
 
 def _masked(group: Group, found: Read) -> Read:
-    """FOUND without credentials that plain git committed: a model reads it, whatever the door."""
+    """FOUND with credentials masked, because a model reads it."""
     text = masked(group.repository.snapshot(found.commit), found.path, found.text)
     return found if text == found.text else found._replace(data=text.encode())
 
 
 def _as_spelled(group: Group, path: str) -> str:
-    """The durable file in the one of its two spellings that is there."""
+    """PATH, or for MEMORY.md the spelling that exists."""
     small = lower_name(DEFAULT_PATH)
     if path not in (DEFAULT_PATH, small):
         return path
@@ -83,8 +83,8 @@ def _as_spelled(group: Group, path: str) -> str:
 
 
 @contextmanager
-def _meant(group: Group, folder: str) -> Iterator[Group]:
-    """The group itself, or the one that `main` names; any other is refused that."""
+def _target_group(group: Group, folder: str) -> Iterator[Group]:
+    """GROUP, or the group FOLDER, which only `main` may name."""
     if folder in ("", group.name):
         yield group
         return

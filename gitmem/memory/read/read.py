@@ -1,4 +1,4 @@
-"""Read a file as it is, or was: from a commit, never from the work tree."""
+"""Read a file from a commit, never from the work tree."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Commit, Repository, Snapshot
 
 SEARCHED_BACK = 2000
-"""How many commits back a missing path is looked for."""
+"""The number of commits searched for a missing path."""
 NEAR_SHOWN = 3
 
 
 class Read(Record):
-    """A file of one commit, byte for byte."""
+    """A file of one commit."""
 
     path: str
     commit: str
@@ -27,12 +27,12 @@ class Read(Record):
 
     @property
     def text(self) -> str:
-        """The file as text; bytes that are not UTF-8 show as the replacement character."""
+        """The file as text, with a replacement character for bytes that are not UTF-8."""
         return self.data.decode("utf-8", "replace")
 
 
 def read(group: Group, path: str, *, at: str | None = None) -> Read:
-    """The file at PATH, as it is or was at a moment."""
+    """The file at PATH, from HEAD or as it was AT a moment."""
     snapshot = group.repository.snapshot(resolve(group, at))
     path = known_path(group, snapshot, path)
     node = snapshot.node(path)
@@ -47,9 +47,10 @@ def read(group: Group, path: str, *, at: str | None = None) -> Read:
 
 
 def known_path(group: Group, snapshot: Snapshot, path: str) -> str:
-    """PATH as the group names it; a name that plain git put there is fine, others are judged.
+    """PATH relative to the group; raises PathRefused for an invalid path that git does not have.
 
-    Such a name may also be typed as it is printed, with `\\u{000A}` for what cannot be seen.
+    A path that plain git committed may also be typed as it is printed, with `\\u{000A}` for an
+    invisible character.
     """
     try:
         return group.relative(path)
@@ -61,32 +62,32 @@ def known_path(group: Group, snapshot: Snapshot, path: str) -> str:
 
 
 def missing(group: Group, snapshot: Snapshot, path: str) -> PathNotFound:
-    """Why there is no file at PATH, and what to do about it."""
+    """The error for a PATH without a file: what became of it, and the next step."""
     if snapshot.node(path):
         return _no_file(snapshot, path)
     if group.repository.snapshot().node(path):
         return PathNotFound(
-            f"there was no {path} at {snapshot.commit[:10]}; it came later",
-            hint=Hint("see since when: ", call("log", path)),
+            f"no file {path!r} at {snapshot.commit[:10]}; it was created later",
+            hint=Hint("see its history: ", call("log", path)),
             path=path,
         )
-    from gitmem.store.history.log import follow  # only where something is missing
+    from gitmem.store.history.log import follow  # only for a missing file
 
     visits = follow(group.repository, snapshot.commit, path, within=SEARCHED_BACK)
     last = next(visits, None)
     if last:
         return _vanished(group, path, last.commit)
-    return _lost(group, path) or _unknown(snapshot, path)
+    return _lost(group, path) or _unknown(group, snapshot, path)
 
 
 def _lost(group: Group, path: str) -> PathNotFound | None:
-    """Why there is no file at PATH, where commits that came back lack it."""
+    """The error if recovered commits lack PATH."""
     from gitmem.store.lost_commits.unreadable import unreadable
 
     for each in unreadable(group.gitdir, group.repository.objects):
         if each.path and each.concerns(path):
             hint = Hint(call("check"), " shows how to bring it back from a copy of the group")
-            text = f"there is no {path} in this group: {each.message}"
+            text = f"no file {path!r} in group {group.name}: {each.message}"
             return PathNotFound(text, hint=hint, path=path, object=each.object)
     return None
 
@@ -94,14 +95,14 @@ def _lost(group: Group, path: str) -> PathNotFound | None:
 def _no_file(snapshot: Snapshot, path: str) -> PathNotFound:
     node = snapshot.node(path)
     if node and node.mode == SUBMODULE:
-        return PathNotFound(f"{path} is a git repository of its own, not a file", path=path)
-    what = f"{path} is a folder" if path else "no file was named"
+        return PathNotFound(f"{path} is a nested git repository, not a file", path=path)
+    what = f"{path} is a folder" if path else "no file given"
     files = call("list", path) if path else call("list")
-    return PathNotFound(what, hint=Hint("see which files there are: ", files), path=path)
+    return PathNotFound(what, hint=Hint("list the files: ", files), path=path)
 
 
 def _vanished(group: Group, path: str, last: Commit) -> PathNotFound:
-    """It existed: say what became of it, and how to have it back. LAST is who touched it last."""
+    """The error for a file that was moved or deleted; LAST is the last commit that changed it."""
     from gitmem.store.history.log import locate
 
     repository = group.repository
@@ -111,7 +112,7 @@ def _vanished(group: Group, path: str, last: Commit) -> PathNotFound:
     target = _moved_to(repository, last, holder, path)
     if target:
         return PathNotFound(
-            f"there is no {path} any more: it was moved to {target} on {when}",
+            f"no file {path!r} in group {group.name}: it was moved to {target} on {when}",
             hint=Hint("read it with ", call("read", target)),
             path=path,
             moved_to=target,
@@ -119,7 +120,7 @@ def _vanished(group: Group, path: str, last: Commit) -> PathNotFound:
     # A merge by hand can lose a file that no commit deleted.
     what = "last changed" if holder == last else "deleted"
     return PathNotFound(
-        f"there is no {path} any more: it was {what} on {when}, in {last.oid[:10]}",
+        f"no file {path!r} in group {group.name}: it was {what} on {when}, in {last.oid[:10]}",
         hint=Hint("bring it back with ", call("restore", path, at=holder.oid[:10])),
         path=path,
         restore=command("restore", path, at=holder.oid[:10]),
@@ -133,17 +134,18 @@ def _moved_to(repository: Repository, last: Commit, holder: Commit, path: str) -
     return next((target for target, source in moves.items() if source == path), "")
 
 
-def _unknown(snapshot: Snapshot, path: str) -> PathNotFound:
+def _unknown(group: Group, snapshot: Snapshot, path: str) -> PathNotFound:
     near = near_misses(path, [each for each, _ in snapshot.files()])
     hint = (
         f"did you mean {' or '.join(near)}?" if near else Hint("list the files with ", call("list"))
     )
-    return PathNotFound(f"there is no {path} in this group", hint=hint, path=path, near=near)
+    text = f"no file {path!r} in group {group.name}"
+    return PathNotFound(text, hint=hint, path=path, near=near)
 
 
 def near_misses(path: str, known: list[str]) -> list[str]:
-    """The KNOWN paths that PATH may have been meant to be: twins, same name elsewhere, spelling."""
-    from difflib import get_close_matches  # only where something was mistyped
+    """The KNOWN paths nearest to PATH: other case, same name in another folder, like spelling."""
+    from difflib import get_close_matches  # only for an unknown path
 
     key, name = fold(path), fold(path.rpartition("/")[2])
     twins = [each for each in known if fold(each) == key]

@@ -1,4 +1,4 @@
-"""Show one commit: what it says of itself, and what it changed."""
+"""Show one commit: its message and its changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOWHERE = "/dev/null"
 
 
 class FileChange(Record):
-    """What became of one file."""
+    """The change of one file."""
 
     path: str
     change: str
@@ -38,10 +38,10 @@ class FileChange(Record):
     """Lines."""
     removed: int
     before_bytes: int | None
-    """None where there was no file."""
+    """None if the file did not exist."""
     after_bytes: int | None
     diff: str
-    """The changed lines as a unified diff; empty where only the name changed."""
+    """The changed lines as a unified diff; empty if only the name changed."""
 
 
 class Shown(Record):
@@ -50,11 +50,11 @@ class Shown(Record):
     entry: LogEntry
     files: tuple[FileChange, ...]
     unreadable: tuple[Unreadable, ...] = ()
-    """What a rebuilt commit or its parent lacks, so that the changes are not all there."""
+    """Files that a rebuilt commit or its parent lacks: their changes are missing."""
 
 
 def show(group: Group, commit: str) -> Shown:
-    """The commit that COMMIT names, with its changes; of a merge, those to its first parent."""
+    """The commit that COMMIT names, with its changes against its first parent."""
     repository = group.repository
     found = repository.commit(resolve(group, commit))
     parent = repository.commit(found.parents[0]) if found.parents else None
@@ -66,7 +66,7 @@ def show(group: Group, commit: str) -> Shown:
 def file_changes(
     repository: Repository, comparison: Comparison, under: str = ""
 ) -> Iterator[FileChange]:
-    """The files that differ, one by one: all, or those that are or were at or below UNDER."""
+    """The changed files, lazily: all, or those now or formerly at or below UNDER."""
     before = {path: old for path, old, _ in comparison.differences}
     sources = set(comparison.moves.values())
     for path, _, new in comparison.differences:
@@ -78,14 +78,14 @@ def file_changes(
 
 
 def is_within(folder: str, path: str) -> bool:
-    """Whether PATH is FOLDER itself or lies below it; everything lies below an empty one."""
+    """Whether PATH is FOLDER or below it; always True for an empty FOLDER."""
     return not folder or path == folder or path.startswith(f"{folder}/")
 
 
 def describe_change(
     path: str, old: bytes | None, new: bytes | None, moved_from: str = ""
 ) -> FileChange:
-    """One file's change in words, numbers and lines."""
+    """The change from OLD to NEW at PATH."""
     before, after = old or b"", new or b""
     ranges = hunks(before, after)
     names = (

@@ -1,4 +1,4 @@
-"""How a group is, on one screen."""
+"""The state of a group on one screen."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from gitmem.memory.context.pins import has_transcripts
 from gitmem.memory.curate.migrate import due_migration, migrate
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import Loaded, Silenced, layout_at, layout_of, silenced_at
+from gitmem.memory.read.concerns import concerns_of
 from gitmem.memory.read.inventory import CoreFile, EntryCount, Inventory, inventory
 from gitmem.memory.read.log import LogEntry, iter_log
 from gitmem.memory.recover.kept import KeptCommit, kept_list, waiting
 from gitmem.memory.upkeep.jobs import Job, last_jobs
 from gitmem.memory.upkeep.missed_snapshots import MOST, MissedDays, find_missed
 from gitmem.memory.upkeep.snapshot import latest
-from gitmem.memory.write.open_edits import PendingEdit, Scan, pending_edits
-from gitmem.model.layout.layout import EMPTY, FILE
+from gitmem.memory.write.open_edits import PendingEdit, pending_edits
+from gitmem.model.layout.layout import EMPTY
 from gitmem.model.record import Record
 from gitmem.model.text.conflict_markers import conflicts
-from gitmem.model.text.format import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
 from gitmem.store.fsck.leftovers import late_edits
 from gitmem.store.lock import Lock, lock_path
@@ -49,8 +49,7 @@ from gitmem.store.worktree.trash import Trash
 Timed = TypeVar("Timed", CoreFile, EntryCount)
 
 RECENT = 50
-"""How many commits back violations and days without a snapshot are looked for."""
-CONCERNS = {"over": "over budget", "near": "near budget", "missing": "missing"}
+"""The number of newest commits searched for violations and days without a snapshot."""
 
 
 class LastSnapshot(Record):
@@ -62,30 +61,30 @@ class LastSnapshot(Record):
 
 
 class TranscriptCounts(Record):
-    """What was said, and how much of it is not summarised."""
+    """The number of messages in the transcripts, and of those not summarised."""
 
     messages: int
     pending: int
     too_many: bool
     unreadable: bool = False
-    """Whether some of it, or all, cannot be read."""
+    """Whether any message is damaged."""
 
 
 class ReadBack(Record):
-    """What a verdict on the group's health rests on."""
+    """What was read to judge the health of the group."""
 
     files: int
-    """Files of HEAD that were read and hashed just now."""
+    """Files of HEAD that were read and hashed by this call."""
     unreadable: tuple[str, ...]
-    """Those that could not be."""
+    """Files of HEAD that are damaged."""
     verified: str
-    """The commit up to which `check` or `maintain` has read all of history; empty if never."""
+    """The commit up to which `check` or `maintain` read all of history; empty if never."""
     since: int | None
-    """How many of the newest commits came after it; None where it is not among those."""
+    """How many of the newest commits came after it; None if it is not among them."""
 
 
 class InTrash(Record):
-    """Held versions that were dropped and can be brought back."""
+    """Held versions that were dropped and can be restored."""
 
     versions: int = 0
     bytes: int = 0
@@ -106,154 +105,130 @@ class Status(Record):
     held: tuple[HeldEdit, ...]
     set_aside: int
     violations: tuple[LogEntry, ...]
-    """Recent captures that broke a rule, whose files have not changed since."""
+    """Recent captures that broke a rule and whose files have not changed since."""
     ignored: int
     layout: str = ""
     layout_problem: str = ""
-    """What is wrong with `gitmem.yaml`; the last good one counts meanwhile."""
+    """The error in `gitmem.yaml`; the last valid version applies meanwhile."""
     concerns: tuple[str, ...] = ()
-    """In words: 1 over budget, 2 missing."""
+    """What needs attention, such as `1 over budget`."""
     holdings: Inventory = Inventory()
-    """What the layers of the layout hold."""
+    """The content of the layers."""
     snapshot: LastSnapshot | None = None
     zone_problem: str = ""
-    """What is wrong with the TZ of the store's `.env`; the system's zone counts meanwhile."""
+    """The error in TZ of the store's `.env`; the system's zone applies meanwhile."""
     jobs: tuple[Job, ...] = ()
     """The last run of each job: rotations, snapshots, maintenance."""
     said: TranscriptCounts | None = None
     ignored_by_pattern: int = 0
-    """What stays on disk and out of memory by decision: see `held ignore`."""
+    """Files that a pattern of `held ignore` keeps on disk and out of memory."""
     trash: InTrash = InTrash()
     secrets: tuple[Secret, ...] = ()
-    """What looks like a credential in a commit made by plain git, and is not acknowledged."""
+    """Possible credentials in commits made by plain git, without the acknowledged ones."""
     read: ReadBack = ReadBack(0, (), "", None)
-    """What of it was looked at."""
+    """What was read to judge the health."""
     operation: GitOperation | None = None
-    """What a person has begun with plain git and not finished: a merge, a rebase ..."""
+    """A merge, rebase or the like that was begun with plain git and is not finished ..."""
     claimed: tuple[str, ...] = ()
-    """... and the files that belong to it: they are not captured until it is finished."""
+    """... and its files, which are not captured until it is finished."""
     marked: tuple[str, ...] = ()
-    """Files with conflict markers that somebody committed with plain git of late."""
+    """Files with conflict markers in recent commits of plain git."""
     waiting: str = ""
-    """What left the branch, in words, until the next command has put it back."""
+    """What left the branch, in words; the next write puts it back."""
     kept: tuple[KeptCommit, ...] = ()
-    """What somebody took off the branch; it is kept, and `gitmem kept restore` brings it back."""
+    """Commits that were taken off the branch; `kept restore` brings them back."""
     late: int = 0
-    """Edits that came too late for the write that replaced their file; `gitmem capture` commits
-    them, and so does the next write."""
+    """Edits that came too late for the write that replaced their file; `capture` or the next write
+    commits them."""
     unreadable: tuple[Unreadable, ...] = ()
-    """What was left out when lost commits were brought back, and is not acknowledged."""
+    """Versions that recovered commits lack, without the acknowledged ones."""
     unsearched: int = 0
-    """Commits that are not searched for secrets yet: `gitmem maintain` does that. 1,001 stands for
-    more than 1,000, -1 for a history that cannot be read."""
+    """Commits that `maintain` has yet to search for secrets; 1,001 stands for more than 1,000, -1
+    for an unreadable history."""
     migration: str = ""
-    """What `gitmem migrate` would do, in words, and why a session does not do it by itself."""
+    """What `migrate` would do, in words, and why a session does not do it by itself."""
     missed_snapshots: tuple[str, ...] = ()
-    """Days on which memory changed and that have no snapshot, where one of them is before
-    yesterday: the start of a session makes the newest of them, and `gitmem maintain` all. They are
-    what a bounded look finds; `concerns` says where there may be more."""
+    """Days with changes and without a snapshot; empty if yesterday is the only one. The start of a
+    session makes the newest, `maintain` all. The search is bounded; `concerns` says if there may
+    be more."""
     bytes: int = 0
-    """The size of all files at HEAD that can be read."""
+    """The total size of the readable files at HEAD."""
     unmigrated: str = ""
-    """What `gitmem migrate` leaves as it is, and why: no fault, a host may read the old file."""
+    """What `migrate` leaves unchanged, and why: a host may still read the old file."""
     still_memory: tuple[str, ...] = ()
-    """Files that fit `ignore` and stay memory, because git has them."""
+    """Files that match `ignore` and stay memory, because they are committed."""
     gitignored: tuple[str, ...] = ()
-    """What to `include` where a `.gitignore` in the folder hides a layer and its files."""
+    """Patterns to `include` if a `.gitignore` in the folder hides a layer."""
     silenced: tuple[Silenced, ...] = ()
-    """Files such as `memory.md` that are not shown, because `MEMORY.md` is there, too."""
+    """Files such as `memory.md` that are not shown because `MEMORY.md` exists."""
 
 
 def status(group: Group) -> Status:
-    """What is there, what is not committed, what is held, and whether all is well."""
+    """The state of GROUP: its files, uncommitted and held edits, and what needs attention."""
     tip = group.repository.tip()
     recent: list[LogEntry] = []
-    with suppress(Damaged):  # one old commit that cannot be read is no reason to say nothing
+    with suppress(Damaged):  # the rest is still worth showing
         recent.extend(islice(iter_log(group), RECENT))
-    violations = tuple(each for each in recent if each.violations and _stands(group, each))
     scan = pending_edits(group)
-    last = next((entry for entry in recent if entry.op != "init"), None)
     snapshot = group.repository.snapshot(tip)
     read, size = _read_back(group, snapshot, recent)
-    aside = sum(1 for _ in HeldFolder(group.gitdir))
     loaded, holdings = _holdings(group, snapshot)
-    wrong_zone = "" if loaded.layout.timezone else zone_problem(group.store.root)
-    jobs = last_jobs(group)
-    said = _said(group)
-    secrets, left_out = _secrets(group)
-    marked = tuple(_marked(snapshot, recent))
-    concerns = (
-        *_underway(scan),
-        *_elsewhere(group, scan),
-        *_concerns(loaded, holdings.core, wrong_zone),
-        *([f"{counted(len(marked), 'file')} with conflict markers"] if marked else ()),
-        *_failed(jobs),
-        *_unsaid(said),
-        *_leaked(secrets),
-        *_unsearched(left_out),
-    )
-    left = waiting(group)
-    lost = _lost(group)
-    late = len(late_edits(group.gitdir))
-    concerns = (*concerns, *([f"{counted(late, 'late edit')} not captured"] if late else []))
-    concerns = (*concerns, *(["commits left the branch"] if left else []))
-    concerns = (*concerns, *([f"{counted(len(lost), 'version')} lost"] if lost else []))
-    last_snapshot, looked = _last_snapshot(group), _looked(group)
-    missed = _missed(group, looked)
+    secrets, unscanned = _secrets(group)
+    missed = _missed(group)
     migration, unmigrated = _migration(group)
-    concerns = (*concerns, *(["migration due"] if migration else []), *_unsnapped(group, looked))
-    still, hidden = _beside(group, snapshot, loaded)
-    concerns = (*concerns, *([f"{', '.join(hidden)} hidden by .gitignore"] if hidden else []))
-    silenced = silenced_at(loaded.layout, snapshot)
-    concerns = (*concerns, *([f"{counted(len(silenced), 'file')} not shown"] if silenced else []))
+    still_memory, gitignored = _ignored(group, snapshot, loaded)
+    state = Status(
+        group=group.name,
+        worktree=str(group.worktree),
+        commit=tip,
+        health="",
+        files=read.files + len(read.unreadable),
+        last=next((each for each in recent if each.op != "init"), None),
+        edits=scan.edits,
+        held=scan.held,
+        set_aside=sum(1 for _ in HeldFolder(group.gitdir)),
+        violations=tuple(each for each in recent if each.violations and _stands(group, each)),
+        ignored=scan.ignored,
+        layout=loaded.layout.name,
+        layout_problem=loaded.problem,
+        holdings=holdings._replace(
+            core=tuple(_with_times(holdings.core, recent)),
+            entries=tuple(_with_times(holdings.entries, recent)),
+        ),
+        snapshot=_last_snapshot(group),
+        zone_problem="" if loaded.layout.timezone else zone_problem(group.store.root),
+        jobs=last_jobs(group),
+        said=_transcripts(group),
+        ignored_by_pattern=scan.ignored_by_pattern,
+        trash=_in_trash(group),
+        secrets=secrets,
+        read=read,
+        operation=scan.operation,
+        claimed=scan.claimed,
+        marked=tuple(_marked(snapshot, recent)),
+        waiting=waiting(group),
+        kept=kept_list(group),
+        late=len(late_edits(group.gitdir)),
+        unreadable=_lost(group),
+        unsearched=unscanned,
+        migration=migration,
+        missed_snapshots=_missed_days(group, missed),
+        bytes=size,
+        unmigrated=unmigrated,
+        still_memory=still_memory,
+        gitignored=gitignored,
+        silenced=silenced_at(loaded.layout, snapshot),
+    )
+    elsewhere = group.repository.head_elsewhere()
+    has_gap = snapshot_gap(group.gitdir) is not None
+    concerns = tuple(concerns_of(state, elsewhere, missed, has_gap=has_gap))
+    # Last, because the calls above note the damaged refs that they come across.
     health = _damage(read) or _untrusted(group) or health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
     elif health == "ok" and concerns:
         health = "attention"
-    return Status(
-        group.name,
-        str(group.worktree),
-        tip,
-        health,
-        read.files + len(read.unreadable),
-        last,
-        scan.edits,
-        scan.held,
-        aside,
-        violations,
-        scan.ignored,
-        loaded.layout.name,
-        loaded.problem,
-        concerns,
-        holdings._replace(
-            core=tuple(_with_times(holdings.core, recent)),
-            entries=tuple(_with_times(holdings.entries, recent)),
-        ),
-        last_snapshot,
-        wrong_zone,
-        jobs,
-        said,
-        scan.ignored_by_pattern,
-        _in_trash(group),
-        secrets,
-        read,
-        scan.operation,
-        scan.claimed,
-        marked,
-        left,
-        kept_list(group),
-        late,
-        lost,
-        left_out,
-        migration,
-        missed,
-        size,
-        unmigrated,
-        still,
-        hidden,
-        silenced,
-    )
+    return state._replace(concerns=concerns, health=health)
 
 
 def _lost(group: Group) -> tuple[Unreadable, ...]:
@@ -262,20 +237,8 @@ def _lost(group: Group) -> tuple[Unreadable, ...]:
     return tuple(each for each in found if each.id not in done)
 
 
-def _underway(scan: Scan) -> Iterator[str]:
-    if scan.operation:
-        files = f" of {counted(len(scan.claimed), 'file')}" if scan.claimed else ""
-        yield f"{scan.operation.name}{files} begun with git is not finished"
-
-
-def _elsewhere(group: Group, scan: Scan) -> Iterator[str]:
-    where = group.repository.head_elsewhere()
-    if where and not scan.operation:
-        yield f"HEAD is {where}"
-
-
 def _marked(snapshot: Snapshot, recent: Sequence[LogEntry]) -> Iterator[str]:
-    """Files that a commit of plain git brought conflict markers into, and that still have them."""
+    """Files with conflict markers that a recent commit of plain git brought."""
     paths = (path for each in recent if not each.op for path in each.paths)
     for path in sorted(set(paths)):
         if conflicts(sound(snapshot, path) or b""):
@@ -285,10 +248,10 @@ def _marked(snapshot: Snapshot, recent: Sequence[LogEntry]) -> Iterator[str]:
 def _read_back(
     group: Group, snapshot: Snapshot, recent: Sequence[LogEntry]
 ) -> tuple[ReadBack, int]:
-    """Read every file of HEAD, and look up how far history was read; also the size of all files.
+    """Read every file of HEAD, and look up how far history was verified; also the total size.
 
-    That takes about as long as the rest of `status` (20 microseconds a file: 40 ms for 2,000), does
-    not grow with history, and is the least that a verdict can rest on.
+    That takes about as long as the rest of `status` (20 microseconds a file: 40 ms for 2,000) and
+    does not grow with history. Health `ok` needs at least that much evidence.
     """
     count, size, unreadable = 0, 0, []
     for path, node in snapshot.files():
@@ -305,7 +268,7 @@ def _read_back(
 
 
 def _untrusted(group: Group) -> str:
-    """A ref that a look at the group stumbled over."""
+    """The first ref that was found damaged while reading the group."""
     found = next(iter(group.repository.trouble.items()), None)
     return f"damaged: {found[0]} cannot be trusted: {found[1]}" if found else ""
 
@@ -318,16 +281,16 @@ def _damage(read: ReadBack) -> str:
 
 
 def _holdings(group: Group, snapshot: Snapshot) -> tuple[Loaded, Inventory]:
-    with suppress(Damaged):  # what is damaged is said in a word, and the rest is shown
+    with suppress(Damaged):  # `health` reports the damage, and the rest is shown
         loaded = layout_at(group, snapshot)
         return loaded, inventory(snapshot, loaded.layout, group.now().date())
     return Loaded(EMPTY), Inventory()
 
 
-def _beside(
+def _ignored(
     group: Group, snapshot: Snapshot, loaded: Loaded
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What `ignore` names and git has, and what a `.gitignore` hides from memory."""
+    """Committed files that match `ignore`, and patterns for layers that a `.gitignore` hides."""
     if not group.is_outside:
         return (), ()
     from gitmem.memory.scope import gitignored_layers, ignored_memory
@@ -339,23 +302,7 @@ def _beside(
     return (), ()
 
 
-def _concerns(loaded: Loaded, core: Sequence[CoreFile], wrong_zone: str) -> Iterator[str]:
-    """What somebody should look at; a file without a budget may be missing."""
-    states = [each.state for each in core if each.budget]
-    for state, words in CONCERNS.items():
-        if state in states:
-            yield f"{states.count(state)} {words}"
-    if loaded.problem:
-        yield f"{FILE} is not in order"
-    if wrong_zone:
-        yield "the time zone in .env is not known"
-
-
-def _failed(jobs: Sequence[Job]) -> Iterator[str]:
-    yield from (f"{each.job} failed" for each in jobs if each.outcome == "failed")
-
-
-def _said(group: Group) -> TranscriptCounts | None:
+def _transcripts(group: Group) -> TranscriptCounts | None:
     if not has_transcripts(group):
         return None
     from gitmem.memory.transcripts.status import transcript_status  # opens a database
@@ -376,34 +323,8 @@ def _secrets(group: Group) -> tuple[tuple[Secret, ...], int]:
     return (), UNREADABLE
 
 
-def _unsearched(commits: int) -> Iterator[str]:
-    if commits == UNREADABLE:
-        yield "history not searched for secrets: it cannot be read"
-    elif commits > MOST_COUNTED:
-        yield f"more than {counted(MOST_COUNTED, 'commit')} not searched for secrets yet"
-    elif commits:
-        yield f"{counted(commits, 'commit')} not searched for secrets yet"
-
-
-def _leaked(secrets: Sequence[Secret]) -> Iterator[str]:
-    standing = sum(each.standing for each in secrets)
-    if standing:
-        yield f"{counted(standing, 'secret')} in files"
-    if len(secrets) > standing:
-        yield f"{counted(len(secrets) - standing, 'secret')} in history"
-
-
-def _unsaid(said: TranscriptCounts | None) -> Iterator[str]:
-    if said and said.unreadable:
-        from gitmem.model.hints import Hint, call
-
-        yield Hint("messages cannot be read: see ", call("check"))
-    if said and said.too_many:
-        yield f"{counted(said.pending, 'message')} not summarised"
-
-
 def _with_times(files: Sequence[Timed], recent: Sequence[LogEntry]) -> Iterator[Timed]:
-    """FILES with their last change, or how long ago that was at least."""
+    """FILES with the time of their last change, or a lower bound of its age."""
     oldest = recent[-1].time if len(recent) == RECENT else None
     for each in files:
         found = next((entry for entry in recent if each.path in entry.paths), None)
@@ -426,7 +347,7 @@ def _last_snapshot(group: Group) -> LastSnapshot | None:
 
 
 def _migration(group: Group) -> tuple[str, str]:
-    """What is due, and what `gitmem migrate` would leave."""
+    """What `migrate` would do, and what it would leave unchanged."""
     with suppress(Damaged, StorageFailed):
         if any(layout_of(group).migrate):
             due, safe = migrate(group, dry_run=True), due_migration(group)
@@ -435,34 +356,23 @@ def _migration(group: Group) -> tuple[str, str]:
     return "", ""
 
 
-def _looked(group: Group) -> MissedDays | None:
-    """A look for days without a snapshot; a longer one where some were left behind a newer one."""
+def _missed(group: Group) -> MissedDays | None:
+    """Search for days without a snapshot; further back if some are behind a newer snapshot."""
     with suppress(Damaged, StorageFailed):
         return find_missed(group, most=RECENT if snapshot_gap(group.gitdir) is None else MOST)
     return None
 
 
-def _missed(group: Group, looked: MissedDays | None) -> tuple[str, ...]:
-    """Yesterday alone is no fault: the next session, or the evening, makes up for it."""
+def _missed_days(group: Group, missed: MissedDays | None) -> tuple[str, ...]:
+    """The days of MISSED; none if it is only yesterday, which the next session makes up for."""
     yesterday = group.now().date() - timedelta(days=1)
-    if looked and looked.days and looked.days[0].date < yesterday:
-        return tuple(f"{each.date}" for each in looked.days)
+    if missed and missed.days and missed.days[0].date < yesterday:
+        return tuple(f"{each.date}" for each in missed.days)
     return ()
 
 
-def _unsnapped(group: Group, looked: MissedDays | None) -> Iterator[str]:
-    days = _missed(group, looked)
-    if looked and days and not looked.is_whole:
-        yield f"no snapshot of at least {counted(len(days), 'day')}"
-    elif days:
-        many = f"{counted(len(days), 'day')} since " if len(days) > 1 else ""
-        yield f"no snapshot of {many}{days[0]}"
-    elif looked and not looked.is_whole and snapshot_gap(group.gitdir) is not None:
-        yield f"days before {looked.reached} not looked at for snapshots"
-
-
 def _stands(group: Group, entry: LogEntry) -> bool:
-    """True while a file that a commit changed still is as it left it."""
+    """Whether a file that the commit changed is still as the commit left it."""
     with suppress(Damaged):
         then, now = group.repository.snapshot(entry.commit), group.repository.snapshot()
         return any(then.oid(path) == now.oid(path) for path in entry.paths)
@@ -470,7 +380,7 @@ def _stands(group: Group, entry: LogEntry) -> bool:
 
 
 def health_of(group: Group) -> str:
-    """In a word, without looking at every file: who calls it has read them."""
+    """Health in a word, without reading the files."""
     try:
         group.repository.snapshot().folder("")
     except Damaged as error:
