@@ -66,7 +66,7 @@ def test_nothing_found_is_said_and_is_no_error(birds: Run) -> None:
 
     assert (said.code, said.out, said.err) == (0, "", "note: no hits\n")
     assert birds("search", "zeppelin", "--json").document["hits"] == []
-    assert "no word in it" in birds("search", "???").err
+    assert "no word to search for" in birds("search", "???").err
 
 
 def test_filters_are_passed_on(birds: Run) -> None:
@@ -142,7 +142,7 @@ def test_a_chat_that_nobody_knows_is_told_and_one_without_messages_makes_no_sens
     for options in (("--source", "memory"), ("--layer", "facts")):
         refused = birds("search", "heron", "--chat", "tg:1", *options)
         assert refused.code == 2
-        assert "a chat filter cannot be combined" in refused.err
+        assert "chat filter" in refused.err
 
 
 def test_a_chat_of_global_is_searched_too(birds: Run) -> None:

@@ -282,7 +282,7 @@ class TestReading:
         found = search(group, "heron")
 
         assert [each.source for each in found.hits] == ["memory"]
-        assert "what was said in main cannot be read" in found.notes[0]
+        assert "cannot read the transcripts of main" in found.notes[0]
 
     def test_an_id_that_came_again_while_it_could_not_be_read_counts_once(
         self, group: Group

@@ -697,7 +697,7 @@ SLOW = [
         "            raise\n",
     ),
     # Search and retrieval.
-    Mutation("V70", "gitmem/memory/search/search.py", "                hits += said.hits\n"),
+    Mutation("V70", "gitmem/memory/search/search.py", "                hits += messages.hits\n"),
     Mutation(
         "V70",
         "gitmem/memory/context/retrieve.py",

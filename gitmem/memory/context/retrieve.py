@@ -131,30 +131,30 @@ def _candidates(
     files: Counter[tuple[str, str]] = Counter()
     barred = 0
     for match in matches:
-        layer, place = match.layer, match.place
-        if layer is None or (layer.kind == "entries" and not place.slug):
+        layer, passage = match.layer, match.passage
+        if layer is None or (layer.kind == "entries" and not passage.slug):
             continue  # the text above the entries of a file is for its writers
         why_not = _obstacle(match, layer, shown)
         # No file can get more, and no file should crowd out the others.
         most = query.limits.top + NEAR
-        if barred >= NEAR if why_not else files[place.source, place.path] >= most:
+        if barred >= NEAR if why_not else files[passage.source, passage.path] >= most:
             continue
-        text = _text(sources, place)
+        text = _text(sources, passage)
         if not text:
             continue
         piece = sources.masks.piece(_piece(match, layer, text))
         found.append(_Candidate(piece, match, why_not))
         barred += bool(why_not)
-        files[place.source, place.path] += not why_not
+        files[passage.source, passage.path] += not why_not
         if sum(min(each, PER_FILE) for each in files.values()) >= query.limits.top + MORE:
             break
     return found
 
 
-def _text(sources: Sources, place: PassageRow) -> str:
+def _text(sources: Sources, passage: PassageRow) -> str:
     """The text of a passage; empty if it has only headings or is damaged."""
     try:
-        text = trimmed(without_comments(text_of(sources, place)))
+        text = trimmed(without_comments(text_of(sources, passage)))
         if HEADING in text:  # the index may have left out a scratchpad here
             text = re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", text)
     except Damaged:
@@ -163,35 +163,35 @@ def _text(sources: Sources, place: PassageRow) -> str:
 
 
 def _obstacle(match: Match, layer: Layer, shown: Shown) -> str:
-    place = match.place
-    if {(place.source, place.path), (place.source, match.address)} & shown:
+    passage = match.passage
+    if {(passage.source, passage.path), (passage.source, match.address)} & shown:
         return "it is shown whole already"
-    return f"it is {place.status}" if place.status in layer.retired else ""
+    return f"it is {passage.status}" if passage.status in layer.retired else ""
 
 
 def _piece(match: Match, layer: Layer, text: str) -> Piece:
-    place = match.place
+    passage = match.passage
     return Piece(
         layer.name,
         PASSAGE,
         text,
         heading=layer.heading,
-        group=place.source,
-        path=place.path,
+        group=passage.source,
+        path=passage.path,
         address=match.address,
         date=_date(match, layer),
         state=match.state,
-        importance=place.importance or layer.importance,
-        blob=place.blob,
+        importance=passage.importance or layer.importance,
+        blob=passage.blob,
         why=f"matches {match.coverage:.0%} of the prompt",
-        lines=f"{place.line}-{place.last}",
+        lines=f"{passage.line}-{passage.last}",
         score=rounded_score(match.score),
     )
 
 
 def _date(match: Match, layer: Layer) -> str:
     """The day of a page of a journal; of other files when they were last changed."""
-    name = match.place.path.rpartition("/")[2].partition(".")[0]
+    name = match.passage.path.rpartition("/")[2].partition(".")[0]
     own = day_of(name).date if layer.kind == "journal" else ""
     return own or (f"{match.when.date()}" if match.when else "")
 

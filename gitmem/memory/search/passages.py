@@ -1,4 +1,4 @@
-"""Passages of memory that fit what is asked, from an index that is brought to the commits first."""
+"""Find passages of memory that match a query, after updating the index to the pinned commits."""
 
 from __future__ import annotations
 
@@ -30,105 +30,105 @@ if TYPE_CHECKING:
 
 NAME = "search.db"
 CANDIDATES = 100
-"""Passages that are ranked, for each sentence."""
-Wanted = Callable[[str, str], bool]
-"""Whether a file counts: the group it is of, nothing for the own one, and its path."""
+"""Passages that are ranked for each sentence."""
+Eligible = Callable[[str, str], bool]
+"""Whether a file is searched, by its group (empty for the own one) and path."""
 
 
 class Match(Record):
-    """A passage that fits, and how well."""
+    """A passage that matches, and how well."""
 
-    place: PassageRow
+    passage: PassageRow
     layer: Layer | None
     score: float
     coverage: float
-    """How much of the sentence that it fits best stands in it, by how rare the words are."""
+    """The share of its best sentence that it contains, weighted by the rarity of the words."""
     sentence: Sentence
     touched: Touched | None
     when: datetime | None
     state: str
-    """How fresh it is, where its layer ages."""
+    """Its freshness, if its layer ages."""
 
     @property
     def address(self) -> str:
-        """The path, and for an entry its name behind `#`."""
-        is_entry = self.place.slug and self.layer and self.layer.kind == "entries"
-        return f"{self.place.path}#{self.place.slug}" if is_entry else self.place.path
+        """The path, with `#NAME` for an entry."""
+        is_entry = self.passage.slug and self.layer and self.layer.kind == "entries"
+        return f"{self.passage.path}#{self.passage.slug}" if is_entry else self.passage.path
 
 
 def find_passages(
     group: Group,
-    moment: Pinned,
+    pinned: Pinned,
     sources: Sources,
     sentences: Sequence[Sentence],
-    wanted: Wanted,
+    is_eligible: Eligible,
     *,
     limit: int = CANDIDATES,
     since: float = 0.0,
 ) -> list[Match]:
-    """The passages that fit one of SENTENCES best, about LIMIT for each, the best first.
+    """The passages that match SENTENCES best, about LIMIT for each, the best first.
 
-    SINCE: only those that were touched then or later, in seconds.
+    SINCE: only those last changed then or later, in seconds.
     """
     if not sentences:
         return []
-    question = at_commits(sources.by_group, keep=moment.instant is None)
+    question = at_commits(sources.by_group, keep=pinned.instant is None)
     dated = _Dated(group, sources)
     if since:
-        dated.look_up()  # it may take a while, and others wait for the table
+        dated.look_up()  # before the query: it may be slow, and others wait for the table
 
     def answer(connection: Connection) -> list[tuple[Found, PassageRow, float]]:
-        counts = _counting(connection, wanted, dated, since)
-        return _looked_up(connection, sentences, counts, limit)
+        accepts = _filter(connection, is_eligible, dated, since)
+        return _looked_up(connection, sentences, accepts, limit)
 
-    rows = run_query(cache_path(group), passages.SCHEMA, question, answer)
-    found = [_match(each, sentences, dated, moment.time) for each in rows]
-    return sorted(found, key=_order)
+    found = run_query(cache_path(group), passages.SCHEMA, question, answer)
+    matches = (_match(each, sentences, dated, pinned.time) for each in found)
+    return sorted(matches, key=_order)
 
 
 def cache_path(group: Group) -> Path | None:
-    """Where the index lies; nowhere for who only reads the group."""
+    """The path of the index; None for a reader, who keeps no cache."""
     return group.gitdir / "gitmem" / NAME if group.keeps else None
 
 
-def text_of(sources: Sources, place: PassageRow) -> str:
-    """What a passage says, from the commit it stands in."""
-    return blob_text(sources, place)[place.start : place.stop]
+def text_of(sources: Sources, passage: PassageRow) -> str:
+    """The text of a passage, from its commit."""
+    return blob_text(sources, passage)[passage.start : passage.stop]
 
 
-def blob_text(sources: Sources, place: PassageRow) -> str:
-    """All of the file in which a passage stands, with blanks for what the index leaves out."""
-    repository = sources.by_group[place.source].repository
-    data = repository.objects.read_as("blob", place.blob)
+def blob_text(sources: Sources, passage: PassageRow) -> str:
+    """The whole file of a passage, with blanks for what the index leaves out."""
+    repository = sources.by_group[passage.source].repository
+    data = repository.objects.read_as("blob", passage.blob)
     return without_scratchpads(data.decode("utf-8", "replace"))
 
 
 def at_commits(snapshots: Mapping[str, Snapshot], *, keep: bool) -> Query:
-    """How the index is brought to the files of SNAPSHOTS."""
+    """The query that first updates the index to the files of SNAPSHOTS."""
     trees = {source: each.root for source, each in snapshots.items()}
 
-    def is_there(connection: Connection) -> bool:
+    def is_current(connection: Connection) -> bool:
         return passages.states(connection) == trees and not passages.unread(connection)
 
-    def bring(connection: Connection) -> None:
+    def update(connection: Connection) -> None:
         known = passages.states(connection)
         for source in known.keys() - trees.keys():
             passages.forget_all(connection, source)
         for source, snapshot in snapshots.items():
-            _bring(connection, source, known.get(source, ""), snapshot)
+            _update(connection, source, known.get(source, ""), snapshot)
 
-    return Query(is_there, bring, keep)
+    return Query(is_current, update, keep)
 
 
-def _bring(connection: Connection, source: str, known: str, snapshot: Snapshot) -> None:
-    """Bring one group from the tree that is KNOWN to that of SNAPSHOT: what differs is read."""
-    from gitmem.cache.fill import put_files  # only where something changed
+def _update(connection: Connection, source: str, known: str, snapshot: Snapshot) -> None:
+    """Update one group from the KNOWN tree to that of SNAPSHOT, reading what differs."""
+    from gitmem.cache.fill import put_files  # only after a change
 
     repository = snapshot.repository
     try:
         with repository.objects.probing():
             changes = Trees(repository.objects).changes(known, snapshot.root)
-    except Damaged:  # what was known may be gone for good; what is there now is healed, or told
+    except Damaged:  # the known tree may be lost; damage in the new one is healed or raised
         passages.forget_all(connection, source)
         changes = Trees(repository.objects).changes("", snapshot.root)
     now = {path: blob for owner, path, blob in passages.unread(connection) if owner == source}
@@ -142,45 +142,45 @@ def _bring(connection: Connection, source: str, known: str, snapshot: Snapshot) 
 def _contents(snapshot: Snapshot, blobs: Mapping[str, str]) -> Iterator[FileContent]:
     for path, blob in sorted(blobs.items()):
         data = None
-        with suppress(Damaged):  # one file that cannot be read hides no other
+        with suppress(Damaged):  # a damaged file must not hide the others
             data = snapshot.repository.objects.read_as("blob", blob)
         yield FileContent(path, blob, data)
 
 
-def _counting(
-    connection: Connection, wanted: Wanted, dated: _Dated, since: float
+def _filter(
+    connection: Connection, is_eligible: Eligible, dated: _Dated, since: float
 ) -> Callable[[int, int], bool]:
-    """Which passages count: those in files that are WANTED, and touched since then."""
+    """Whether a passage is in an eligible file, and was last changed SINCE then."""
 
     @cache
-    def is_wanted(document: int) -> bool:
-        return wanted(*passages.file_of(connection, document))
+    def in_eligible(document: int) -> bool:
+        return is_eligible(*passages.file_of(connection, document))
 
-    def counts(number: int, document: int) -> bool:
-        if not is_wanted(document) or not since:
-            return is_wanted(document)
+    def accepts(number: int, document: int) -> bool:
+        if not in_eligible(document) or not since:
+            return in_eligible(document)
         touched = dated.touched(passages.passage_rows(connection, [number])[number])
         return touched is not None and touched.seconds >= since
 
-    return counts
+    return accepts
 
 
 def _looked_up(
     connection: Connection,
     sentences: Sequence[Sentence],
-    counts: Callable[[int, int], bool],
+    accepts: Callable[[int, int], bool],
     limit: int,
 ) -> list[tuple[Found, PassageRow, float]]:
     rarity = Rarity(connection, sentences)
-    found = find(connection, sentences, rarity, limit=limit, accepts=counts)
+    found = find(connection, sentences, rarity, limit=limit, accepts=accepts)
     found = lifted(found)
-    places = passages.passage_rows(connection, [each.id for each in found])
-    # By place, too: which of several that fit alike were put in first must make no difference.
-    found.sort(key=lambda each: (-each.score, *_spot(places[each.id])))
+    rows = passages.passage_rows(connection, [each.id for each in found])
+    # By position, too: the order in which equal matches were indexed must not matter.
+    found.sort(key=lambda each: (-each.score, *_position(rows[each.id])))
     del found[limit:]
     terms = terms_in(connection, [each.id for each in found])
     return [
-        (each, places[each.id], rarity.coverage(sentences[each.sentence], terms[each.id]))
+        (each, rows[each.id], rarity.coverage(sentences[each.sentence], terms[each.id]))
         for each in found
     ]
 
@@ -191,28 +191,28 @@ def _match(
     dated: _Dated,
     now: datetime,
 ) -> Match:
-    found, place, coverage = row
-    layer = dated.layer_of(place)
-    touched = dated.touched(place)
+    found, passage, coverage = row
+    layer = dated.layer_of(passage)
+    touched = dated.touched(passage)
     when, days = age_of(touched, now) if touched else (None, 0)
     state = state_of(days) if touched and layer and does_age(layer) else ""
-    importance = place.importance or (layer.importance if layer else None)
+    importance = passage.importance or (layer.importance if layer else None)
     score = found.score * push(state, importance, is_whole=coverage >= 1)
     sentence = sentences[found.sentence]
-    return Match(place, layer, score, coverage, sentence, touched, when, state)
+    return Match(passage, layer, score, coverage, sentence, touched, when, state)
 
 
 def _order(match: Match) -> tuple[object, ...]:
-    """The best first; of equals the group's own before that of others, then by place."""
-    return (-match.score, *_spot(match.place))
+    """The best first; of equals those of the group itself first, then by position."""
+    return (-match.score, *_position(match.passage))
 
 
-def _spot(place: PassageRow) -> tuple[str, str, int]:
-    return place.source, place.path, place.start
+def _position(passage: PassageRow) -> tuple[str, str, int]:
+    return passage.source, passage.path, passage.start
 
 
 class _Dated:
-    """When passages were last touched, looked up where somebody asks."""
+    """When passages were last changed, looked up when needed."""
 
     def __init__(self, group: Group, sources: Sources) -> None:
         self._group, self._layouts = group, sources.layouts
@@ -220,25 +220,25 @@ class _Dated:
         self._known: dict[str, Dates | None] = {}
 
     def look_up(self) -> None:
-        """Find out the dates of all groups now."""
+        """Look up the dates of all groups now."""
         for source in self._sources:
             self._dates(source)
 
-    def layer_of(self, place: PassageRow) -> Layer | None:
-        """The layer that a passage stands in."""
-        return self._layouts[place.source].layer_of(place.path)
+    def layer_of(self, passage: PassageRow) -> Layer | None:
+        """The layer of a passage."""
+        return self._layouts[passage.source].layer_of(passage.path)
 
-    def touched(self, place: PassageRow) -> Touched | None:
-        """By which commit: an entry or a note as a whole, of other files the newest line of it."""
-        dates = self._dates(place.source)
+    def touched(self, passage: PassageRow) -> Touched | None:
+        """The commit that last changed an entry or note, or the newest line of another passage."""
+        dates = self._dates(passage.source)
         if dates is None:
             return None
-        layer = self.layer_of(place)
+        layer = self.layer_of(passage)
         kind = layer.kind if layer else ""
-        if (kind == "entries" and place.slug) or kind in ("notes", "profile"):
-            snapshot = self._sources[place.source]
-            return dates.of_address(snapshot, place.path, place.slug, place.key)
-        lines = dates.lines(place.path, place.line - 1, place.last)
+        if (kind == "entries" and passage.slug) or kind in ("notes", "profile"):
+            snapshot = self._sources[passage.source]
+            return dates.of_address(snapshot, passage.path, passage.slug, passage.key)
+        lines = dates.lines(passage.path, passage.line - 1, passage.last)
         return max(lines, key=lambda each: each.seconds, default=None)
 
     def _dates(self, source: str) -> Dates | None:

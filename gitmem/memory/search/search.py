@@ -1,4 +1,4 @@
-"""Look for something in memory and in what was said; the best comes first."""
+"""Search memory and transcripts; the best match comes first."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from gitmem.model.layout.layout import Layout
 from gitmem.model.record import Record
 
 if TYPE_CHECKING:
-    from gitmem.memory.search.messages import Heard
+    from gitmem.memory.search.messages import MessageMatch
     from gitmem.model.entries.blocks import Entry
 
 MEMORY, TRANSCRIPTS, ALL = "memory", "transcripts", "all"
 SOURCES = (MEMORY, TRANSCRIPTS, ALL)
 LIMIT = 8
 ROOM = 4
-"""So many are looked at for each that is wanted: some have only neighbours that fit."""
+"""Candidates for each hit: in some only a neighbouring passage matches."""
 ARCHIVED = "archived"
 NO_WORDS = "the query has no word to search for"
-IN_NO_LAYER = "what was said is in no layer: leave the layer out to look there"
+IN_NO_LAYER = "messages are in no layer: leave out the layer to search transcripts"
 
 
 class Hit(Record):
-    """A passage of memory, or something that was said."""
+    """A passage of memory, or a message."""
 
     source: str
     """memory or transcript"""
@@ -43,33 +43,33 @@ class Hit(Record):
     """The group it belongs to."""
     path: str
     address: str
-    """The path, and for an entry its name behind `#`."""
+    """The path, with `#NAME` for an entry."""
     heading: str
     lines: tuple[int, int] | None
     text: str
     score: float
-    """How well it fits: above 0, and 1 at most."""
+    """How well it matches: above 0, at most 1."""
     touched: datetime | None
-    """When its meaning last changed ..."""
+    """When it last changed ..."""
     state: str
-    """How fresh that makes it, where its layer ages."""
+    """Its freshness, if its layer ages."""
     commit: str
-    """... and by which commit."""
+    """... and in which commit."""
     chat: str = ""
     id: str = ""
     from_: str = ""
-    """Who said it."""
+    """The sender."""
     at: datetime | None = None
     terms: tuple[str, ...] = ()
-    """What was looked for."""
+    """The words searched for."""
     type: str = ""
-    """What kind of memory the entry or file says it is: factual, strategic ..."""
+    """The field `Type` of the entry or file: factual, strategic ..."""
     related: tuple[str, ...] = ()
-    """What its field `Related` names, a link by its target."""
+    """The targets in its field `Related`."""
 
 
 class Searched(Record):
-    """What was found."""
+    """The hits of a search."""
 
     hits: tuple[Hit, ...]
     pins: dict[str, str]
@@ -89,10 +89,10 @@ def search(
     include_archive: bool = False,
     allowed_only: bool = False,
 ) -> Searched:
-    """The passages of this group and of `global`, and the messages, that fit QUERY best.
+    """The passages and messages of this group and of `global` that match QUERY best.
 
-    CHATS: only messages of these chats. ALLOWED_ONLY: of files just those that the layout allows
-    for the memory actions.
+    CHATS: only messages of these chats. ALLOWED_ONLY: only files that the layout allows for the
+    memory actions.
     """
     if source not in SOURCES:
         raise BadInput(f"no source {source!r}", hint=f"use one of {', '.join(SOURCES)}")
@@ -102,42 +102,42 @@ def search(
         )
     if chats and (source == MEMORY or layers):
         raise BadInput(
-            "a chat filter cannot be combined with a layer or with `--source memory`",
+            "a chat filter excludes layers and the source 'memory'",
             hint="leave out one of them",
         )
     if limit < 1:
-        raise BadInput("at least one hit has to be wanted", hint="leave the limit out for 8")
-    moment = pin(group, None)
-    check_layers(moment.loaded.layout, layers)
+        raise BadInput("limit must be at least 1", hint=f"leave out the limit for {LIMIT}")
+    pinned = pin(group, None)
+    check_layers(pinned.loaded.layout, layers)
     start = start_of(group, since) if since else 0.0
     sentences = query_sentences(query, anything=True)
-    places = tuple(layers), tuple(chats)
-    asked = _Asked(query, sentences, start, *places, include_archive, allowed_only)
+    filters = tuple(layers), tuple(chats)
+    parsed = _Query(query, sentences, start, *filters, include_archive, allowed_only)
     hits: list[Hit] = []
     notes = [] if sentences else [NO_WORDS]
     pins: dict[str, str] = {}
-    with sources_at(group, moment, shared=True) as sources:
+    with sources_at(group, pinned, shared=True) as sources:
         if source != TRANSCRIPTS and not chats:
-            hits += _in_memory(group, moment, sources, asked, limit)
+            hits += _in_memory(group, pinned, sources, parsed, limit)
             pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
         if source == TRANSCRIPTS and layers:
             notes.append(IN_NO_LAYER)
         elif source != MEMORY and not layers:
             for each in filter(None, (group, sources.other)):
                 must = source == TRANSCRIPTS and each is group
-                said = _in_transcripts(each, moment, asked, limit, must=must)
-                hits += said.hits
-                pins.update(said.pins)
-                notes += said.notes
+                messages = _in_transcripts(each, pinned, parsed, limit, must=must)
+                hits += messages.hits
+                pins.update(messages.pins)
+                notes += messages.notes
         if chats:
-            notes += _strangers(group, sources, chats)
+            notes += _unknown_chats(group, sources, chats)
     notes += sources.trouble
     hits.sort(key=lambda each: -each.score)
     return Searched(tuple(hits[:limit]), pins, tuple(notes))
 
 
-class _Asked(NamedTuple):
-    query: str
+class _Query(NamedTuple):
+    text: str
     sentences: tuple[Sentence, ...]
     since: float
     layers: tuple[str, ...]
@@ -147,25 +147,25 @@ class _Asked(NamedTuple):
 
 
 def _in_memory(
-    group: Group, moment: Pinned, sources: Sources, asked: _Asked, limit: int
+    group: Group, pinned: Pinned, sources: Sources, query: _Query, limit: int
 ) -> Iterator[Hit]:
-    def wanted(source: str, path: str) -> bool:
+    def is_eligible(source: str, path: str) -> bool:
         layout = sources.layouts[source]
-        if asked.allowed_only and not layout.allows(path):
+        if query.allowed_only and not layout.allows(path):
             return False
-        if is_archived(layout, path) and not asked.include_archive:
+        if is_archived(layout, path) and not query.include_archive:
             return False
-        return not asked.layers or _layer_of(layout, path) in asked.layers
+        return not query.layers or _layer_of(layout, path) in query.layers
 
     most = max(CANDIDATES, ROOM * limit)
     found = find_passages(
-        group, moment, sources, asked.sentences, wanted, limit=most, since=asked.since
+        group, pinned, sources, query.sentences, is_eligible, limit=most, since=query.since
     )
     count = 0
     for each in found:
         if not each.coverage:
-            continue  # only its neighbours have it, and they come themselves
-        with suppress(Damaged):  # the index knows it still, the disk does not
+            continue  # only a neighbour matches, which is a hit of its own
+        with suppress(Damaged):  # indexed, but lost from the disk
             yield _hit(group, sources, each)
             count += 1
         if count >= limit:
@@ -173,53 +173,58 @@ def _in_memory(
 
 
 def _layer_of(layout: Layout, path: str) -> str:
-    """The layer of a file, of one in the archive that from which it retired."""
+    """The layer of a file; of an archived file, the layer it came from."""
     archive = archive_of(layout, path)
     layer = layout.layer_of(path.removeprefix(f"{archive}/") if archive else path)
     return layer.name if layer else ""
 
 
 def _in_transcripts(
-    group: Group, moment: Pinned, asked: _Asked, limit: int, *, must: bool
+    group: Group, pinned: Pinned, query: _Query, limit: int, *, must: bool
 ) -> Searched:
-    """The messages that fit; where they cannot be read, a note says so, unless they MUST be."""
+    """The messages that match. If they are damaged, raises if they MUST be read, else notes it."""
     if not has_transcripts(group):
         return Searched((), {})
-    from gitmem.memory.search.messages import find_messages  # only where something was said
+    from gitmem.memory.search.messages import find_messages  # only with transcripts
     from gitmem.memory.transcripts.transcripts import tip_of
 
-    query, sentences, since = asked.query, asked.sentences, asked.since
     try:
         tip = tip_of(group)
         if tip is None:
             return Searched((), {})
         found = find_messages(
-            group, tip, query, sentences, limit=limit, since=since, chats=asked.chats
+            group,
+            tip,
+            query.text,
+            query.sentences,
+            limit=limit,
+            since=query.since,
+            chats=query.chats,
         )
     except Damaged as error:
         if must:
             raise
-        return Searched((), {}, (f"what was said in {group.name} cannot be read: {error.message}",))
-    hits = tuple(_heard(group, each, tip.commit, moment.time.tzinfo) for each in found)
+        return Searched((), {}, (f"cannot read the transcripts of {group.name}: {error.message}",))
+    hits = tuple(_message_hit(group, each, tip.commit, pinned.time.tzinfo) for each in found)
     return Searched(hits, {f"{group.name} {TRANSCRIPTS}": tip.commit})
 
 
-def _strangers(group: Group, sources: Sources, chats: Sequence[str]) -> Iterator[str]:
-    """A word on each of CHATS in which nothing was ever said."""
+def _unknown_chats(group: Group, sources: Sources, chats: Sequence[str]) -> Iterator[str]:
+    """A note on each of CHATS without messages."""
     from gitmem.memory.transcripts.transcripts import is_chat
 
     known = [each for each in (group, sources.other) if each and has_transcripts(each)]
     for chat in chats:
         if not any(is_chat(each, chat) for each in known):
-            from gitmem.model.secrets.find import redacted_quote  # only where there is none
+            from gitmem.model.secrets.find import redacted_quote  # only for an unknown chat
 
             yield Hint(
                 f"no messages in a chat {redacted_quote(chat)}; see ", call("transcript list")
             )
 
 
-def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:
-    message, where = heard.message, heard.where
+def _message_hit(group: Group, match: MessageMatch, commit: str, zone: tzinfo | None) -> Hit:
+    message, where = match.message, match.where
     at = message.at.astimezone(zone)
     return Hit(
         source="transcript",
@@ -229,7 +234,7 @@ def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:
         heading="",
         lines=None,
         text=message.text[where.start : where.stop],
-        score=rounded_score(heard.score),
+        score=rounded_score(match.score),
         touched=at,
         state="",
         commit=commit,
@@ -237,29 +242,29 @@ def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:
         id=message.id,
         from_=message.sender,
         at=at,
-        terms=heard.sentence.terms,
+        terms=match.sentence.terms,
     )
 
 
 def _hit(group: Group, sources: Sources, match: Match) -> Hit:
-    place, masks = match.place, sources.masks
-    layout = sources.layouts[place.source]
+    passage, masks = match.passage, sources.masks
+    layout = sources.layouts[passage.source]
     entry = _entry_of(sources, match)
     type, *related = (
-        masks.text(place.source, place.path, place.blob, each)
+        masks.text(passage.source, passage.path, passage.blob, each)
         for each in ((entry.type, *entry.related) if entry else ("",))
     )
     return Hit(
         source="memory",
-        group=place.source or group.name,
-        path=masks.name(place.source, place.path),
-        address=masks.name(place.source, match.address),
-        heading=masks.text(place.source, place.path, place.blob, place.heading),
-        lines=(place.line, place.last),
-        text=masks.text(place.source, place.path, place.blob, text_of(sources, place)),
+        group=passage.source or group.name,
+        path=masks.name(passage.source, passage.path),
+        address=masks.name(passage.source, match.address),
+        heading=masks.text(passage.source, passage.path, passage.blob, passage.heading),
+        lines=(passage.line, passage.last),
+        text=masks.text(passage.source, passage.path, passage.blob, text_of(sources, passage)),
         score=rounded_score(match.score),
         touched=match.when,
-        state=ARCHIVED if is_archived(layout, place.path) else match.state,
+        state=ARCHIVED if is_archived(layout, passage.path) else match.state,
         commit=match.touched.commit if match.touched else "",
         terms=match.sentence.terms,
         type=type,
@@ -268,11 +273,11 @@ def _hit(group: Group, sources: Sources, match: Match) -> Hit:
 
 
 def _entry_of(sources: Sources, match: Match) -> Entry | None:
-    """The entry in which a passage stands, or its file as one."""
+    """The entry of a passage, or its file as an entry."""
     from gitmem.model.entries.blocks import file_entry, parse
 
-    place, layer = match.place, match.layer
-    text = blob_text(sources, place)
-    if not place.slug or layer is None or layer.kind != "entries":
-        return file_entry(place.path, text)
-    return next((each for each in parse(text, layer.fields) if each.slug == place.slug), None)
+    passage, layer = match.passage, match.layer
+    text = blob_text(sources, passage)
+    if not passage.slug or layer is None or layer.kind != "entries":
+        return file_entry(passage.path, text)
+    return next((each for each in parse(text, layer.fields) if each.slug == passage.slug), None)
