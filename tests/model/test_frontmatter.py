@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from gitmem.errors import FrontmatterRefused
-from gitmem.model.text.frontmatter import by_line, check, read, set_field, split
+from gitmem.model.text.frontmatter import Block, by_line, check, read, set_field, split
 
 NOTE = """\
 ---
@@ -86,8 +86,7 @@ def test_a_block_is_found_where_python_frontmatter_errs(text: str, raw: str | No
 def test_a_block_is_found_with_its_place() -> None:
     block = split("---\na: 1\n---\nbody\n")
 
-    assert block is not None
-    assert block == ("a: 1\n", 4, 9, 13, 2, "\n")
+    assert block == Block("a: 1\n", 4, 9, 13, 2, "\n")
 
 
 @pytest.mark.parametrize(
