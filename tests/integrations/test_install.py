@@ -293,7 +293,7 @@ def test_new_files_are_closed_to_others_unless_they_are_of_a_project(machine: Ma
 
 BROKEN: list[tuple[str, bytes, str]] = [
     ("settings.json", b'{"a": 1,}', "settings.json: not valid JSON"),
-    ("settings.json", b'{"hooks": {}, "hooks": {}}', "for the second time"),
+    ("settings.json", b'{"hooks": {}, "hooks": {}}', "duplicate name 'hooks'"),
     ("settings.json", b'{"hooks": []}', "hooks is a list"),
     ("settings.json", b"\xff\xfe{}", "is not UTF-8"),
     ("CLAUDE.md", f"{BEGIN}\nno end".encode(), "CLAUDE.md: the markers"),
@@ -620,7 +620,7 @@ def test_the_plugin_of_a_project_is_warned_of_by_the_user(machine: Machine, name
 def test_what_is_refused_makes_no_store(machine: Machine) -> None:
     machine.write(machine.settings, b"{")
 
-    with pytest.raises(GitmemError, match="no JSON"):
+    with pytest.raises(GitmemError, match="not valid JSON"):
         machine.install()
 
     assert not machine.store.root.exists()

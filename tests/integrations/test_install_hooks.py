@@ -254,7 +254,7 @@ def test_empty_containers_that_were_there_before_stay() -> None:
         ('{"hooks": {"Stop": {}}}', "hooks.Stop is an object, not a list"),
         ('{"hooks": {"Stop": ["x"]}}', "hooks.Stop.0 is a text, not an object"),
         ('{"hooks": {"Stop": [{"hooks": 1}]}}', "hooks.Stop.0.hooks is a number or null"),
-        ('{"hooks": {}, "hooks": {}}', "the name 'hooks' for the second time"),
+        ('{"hooks": {}, "hooks": {}}', "duplicate name 'hooks'"),
         ('{"hooks": {},}', "not valid JSON"),
     ],
 )
