@@ -197,7 +197,7 @@ def test_the_id_of_a_file_is_no_moment(group: Group) -> None:
 
     with pytest.raises(MomentNotFound, match="is not a commit"):
         resolve(group, blob)
-    with pytest.raises(MomentNotFound, match="there is no commit"):
+    with pytest.raises(MomentNotFound, match=f"no commit {blob[:12]}"):
         resolve(group, blob[:12])
 
 
