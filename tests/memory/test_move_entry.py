@@ -184,7 +184,7 @@ def test_an_unknown_entry_is_told_with_near_ones(memory: Group, address: str) ->
 
 
 def test_what_cannot_be_is_told(memory: Group) -> None:
-    with pytest.raises(NotFound, match=r"there is no reference/none\.md"):
+    with pytest.raises(NotFound, match=r"no file 'reference/none\.md"):
         move_entry(memory, "reference/none.md#x", "decisions")
     with pytest.raises(BadInput, match="is not the address of an entry"):
         move_entry(memory, "reference/ideas.md", "decisions")
