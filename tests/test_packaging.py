@@ -181,4 +181,4 @@ def test_a_strangers_folder_beside_the_package_is_not_taken_for_ours(tmp_path: P
     with pytest.raises(StorageFailed, match="templates folder is missing") as caught:
         resources.find("templates", package=tmp_path / "gitmem")
 
-    assert "gitmem-cli" in caught.value.hint
+    assert "install gitmem again from its checkout" in caught.value.hint
