@@ -30,6 +30,12 @@ from tests.support.processes import Crowd, Voice
 
 VICTIM = b"the victim's diary\n"
 SECONDS = 3.0
+ENOUGH = 6
+"""Writes that have to be acknowledged, however long a busy machine takes for them."""
+
+
+OFTEN = 100
+"""How often both states have to be seen before a race took place."""
 
 
 def flip(voice: Voice, folder: str, names: list[str]) -> None:
@@ -56,10 +62,10 @@ def flip_file(voice: Voice, folder: str, victim: str) -> None:
 
 def work_until(voice: Voice, root: str, seconds: float) -> None:
     """Everything that reads or writes the work tree, through the attacked path."""
-    count = 0
+    count = acknowledged = 0
     with Scene(Path(root)).opened() as group:
         stop = time.monotonic() + seconds
-        while time.monotonic() < stop:
+        while time.monotonic() < stop or acknowledged < ENOUGH:
             count += 1
             with suppress(GitmemError):  # it may be refused or held, but never led outside
                 done = write(
@@ -68,6 +74,7 @@ def work_until(voice: Voice, root: str, seconds: float) -> None:
                     allowed=ANYTHING_GOES,
                 )
                 voice.say("ack", str(count), done.commit)
+                acknowledged += 1
             with suppress(GitmemError):
                 write(group, [Edit(f"notes/new/{count}.md", line(f"new.{count}"))])
             with suppress(GitmemError):
@@ -96,7 +103,7 @@ def test_symlink_flip(tmp_path: Path, attack: str) -> None:
         attacker.kill()
         attacker.finish()
 
-    assert len(acks) > 5
+    assert len(acks) >= ENOUGH
     assert files_on_disk(victim) == {"c.md": VICTIM, "d.md": VICTIM}
     assert all(VICTIM.strip() not in data for data in blobs_in_history(scene.gitdir).values())
     everything = git(scene.gitdir, "cat-file", "--batch-all-objects", "--batch")
@@ -124,10 +131,11 @@ def test_looking_through_a_flipping_folder_never_sees_the_victim(tmp_path: Path)
         crowd.start(flip, str(root), ["notes", "aside"]).hear()
         tree = WorkTree(root)
         stop = time.monotonic() + SECONDS / 3
-        while time.monotonic() < stop:
+        # On one busy core the other process may not flip for a while: go on until it did.
+        while time.monotonic() < stop or min(seen.values()) <= OFTEN:
             found = tree.look("notes/c.md")
             assert found.data in (b"mine\n", None)
             seen["mine" if found.data else "link"] += 1
         tree.close()
 
-    assert all(count > 100 for count in seen.values()), f"no race took place: {seen}"
+    assert min(seen.values()) > OFTEN
